@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { ClusterPlan } from '../../sim/swarm/cluster-plan.js';
 import type { ClusterSwarmFailure, ClusterSwarmResult } from '../../sim/swarm/cluster-swarm.js';
 import type { SwarmFailure, SwarmResult } from '../../sim/swarm/swarm.js';
 import { type QueueFlags, queueOptions, spreadOver } from '../options/etcd.js';
@@ -16,6 +17,7 @@ interface Flags extends QueueFlags {
   minutes?: number;
   out?: string;
   cluster?: boolean;
+  plan?: string;
   checkDeterminism?: boolean;
   json?: boolean;
 }
@@ -29,6 +31,7 @@ export function swarmCommand(): CliCommand {
     .option('--minutes <n>', 'start no new runs after this many minutes', integer(1, 100_000))
     .option('--out <dir>', 'new folder for a failure (default: swarm-failure-NUMBER)')
     .option('--cluster', 'test random clusters with faults, in virtual time')
+    .option('--plan <file>', 'with --cluster: run this plan, as a failure writes it')
     .option('--check-determinism', 'with --cluster: run each plan twice, and compare all draws')
     .addOptions(queueOptions())
     .option('--json', 'print one JSON object')
@@ -46,7 +49,8 @@ members of etcd, clients, and faults of processes, clocks, disks, links and
 messages. The production code of the nodes runs in one process and in virtual
 time. All promises of docs/cluster.md are checked after each step, and the
 cluster must work again once the faults end. A failure is printed with its
-smallest plan and its timeline.`)
+smallest plan and its timeline. The plan is also written as a JSON file, which
+--plan runs again.`)
     .examples(
       'swarm --seeds 200',
       'swarm --first 5000 --seeds 1000000 --minutes 30 --jobs 8',
@@ -57,13 +61,13 @@ smallest plan and its timeline.`)
 }
 
 async function run(flags: Flags): Promise<void> {
-  if (flags.cluster) return runClusters(flags);
   const { seeds, first, jobs, minutes } = flags;
   if (flags.out !== undefined) {
     const { assertNoNetwork, assertNoOutput } = await import('../../report/folder.js');
     assertNoNetwork(flags.out);
-    assertNoOutput(flags.out, [SMALLEST, DRAWN]);
+    assertNoOutput(flags.out, flags.cluster ? [PLAN] : [SMALLEST, DRAWN]);
   }
+  if (flags.cluster) return runClusters(flags);
   const { swarm } = await import('../../sim/swarm/swarm.js');
   const { showCount } = await import('../output/progress.js');
   const how = flags.queue === undefined ? `${jobs} in parallel` : `by workers of ${flags.queue}`;
@@ -91,13 +95,16 @@ async function run(flags: Flags): Promise<void> {
 
 /** Runs simulated clusters, one at a time. */
 async function runClusters(flags: Flags): Promise<void> {
-  const { seeds, first, minutes, checkDeterminism = false } = flags;
-  const advice = 'start one process per range of --first, and redirect its output';
-  const other = '--cluster';
-  if (flags.queue) throw new UsageError('OPTION_CONFLICT', { option: '--queue', other, advice });
-  if (flags.out) throw new UsageError('OPTION_CONFLICT', { option: '--out', other, advice });
+  const { minutes, checkDeterminism = false } = flags;
+  const advice = 'start one process per range of --first';
+  const conflict = { option: '--queue', other: '--cluster', advice };
+  if (flags.queue) throw new UsageError('OPTION_CONFLICT', conflict);
   const { clusterSwarm } = await import('../../sim/swarm/cluster-swarm.js');
+  const { describePlan, drawClusterPlan } = await import('../../sim/swarm/cluster-plan.js');
   const { showCount } = await import('../output/progress.js');
+  const given = flags.plan === undefined ? null : await readPlan(flags.plan);
+  const first = given ? given.seed : flags.first;
+  const seeds = given ? 1 : flags.seeds;
   writeStderr(`folkmoot swarm: clusters ${first} to ${first + seeds - 1}`);
   const interrupt = interruption();
   const progress = showCount(seeds, 'clusters', 1);
@@ -105,15 +112,31 @@ async function runClusters(flags: Flags): Promise<void> {
   const until = performance.now() + (minutes ?? Number.POSITIVE_INFINITY) * 60_000;
   const result = await clusterSwarm({
     ...{ seeds, first, checkDeterminism, signal: interrupt.signal },
+    plan: (seed) => given ?? drawClusterPlan(seed),
     goesOn: () => performance.now() < until,
     onProgress: progress.update,
     onShrink: (tried, faults) => writeStderr(`shrinking: ${faults} faults after ${tried} runs`),
   }).finally(() => progress.stop());
-  const { describePlan } = await import('../../sim/swarm/cluster-plan.js');
   if (flags.json) printJson(result);
   else writeStdout(...readableClusters(result, seeds));
-  if (result.failure) printClusterFailure(result.failure, describePlan);
+  if (result.failure) await keepClusterFailure(result.failure, describePlan, flags);
   else if (interrupt.signal.aborted) interrupt.end();
+}
+
+async function readPlan(path: string): Promise<ClusterPlan> {
+  const { readFile } = await import('node:fs/promises');
+  const { findPlanProblem } = await import('../../sim/swarm/cluster-plan.js');
+  const text = await readFile(path, 'utf8').catch((error: Error) => {
+    throw new UsageError('FILE_NOT_READABLE', { path, reason: error.message });
+  });
+  try {
+    const plan = JSON.parse(text) as ClusterPlan;
+    const problem = findPlanProblem(plan);
+    if (!problem) return plan;
+    throw new SyntaxError(`${problem.pointer} ${problem.message}`.trim());
+  } catch (error) {
+    throw new UsageError('FILE_NOT_READABLE', { path, reason: (error as Error).message });
+  }
 }
 
 function readableClusters(result: ClusterSwarmResult, seeds: number): string[] {
@@ -129,15 +152,23 @@ function readableClusters(result: ClusterSwarmResult, seeds: number): string[] {
 /** Number of lines of a timeline that are printed. */
 const LINES = 60;
 
-function printClusterFailure(
+async function keepClusterFailure(
   { drawn, failure, run, tries }: ClusterSwarmFailure,
-  describe: (plan: ClusterSwarmFailure['drawn']) => string[],
-): void {
+  describe: (plan: ClusterPlan) => string[],
+  flags: Flags,
+): Promise<void> {
+  const { makeFolder } = await import('../../engine/store/folder.js');
+  const { writeFile } = await import('node:fs/promises');
+  const out = flags.out ?? `swarm-failure-${drawn.seed}`;
+  const file = join(out, PLAN);
+  makeFolder(out);
+  await writeFile(file, `${JSON.stringify(run.plan, null, 2)}\n`);
   writeStdout(...run.timeline.slice(-LINES), '', ...describe(run.plan));
+  const check = failure.kind === 'nondeterminism' ? ' --check-determinism' : '';
   writeStderr(
     `folkmoot: cluster ${drawn.seed} failed, ${failure.kind}: ${failure.message}`,
     `shrunk in ${tries} runs; reproduce with: ` +
-      `npx folkmoot swarm --cluster --first ${drawn.seed} --seeds 1`,
+      `npx folkmoot swarm --cluster --plan ${file}${check}`,
   );
   setExitCode(codes[failure.kind]);
 }
@@ -145,6 +176,8 @@ function printClusterFailure(
 /** Files of a failure: the shrunk scenario and the original one. */
 const SMALLEST = 'scenario.yaml';
 const DRAWN = 'drawn.yaml';
+/** File of a failed cluster: its shrunk plan. */
+const PLAN = 'plan.json';
 
 interface Kept {
   file: string;

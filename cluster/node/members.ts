@@ -127,22 +127,25 @@ export class NodeTime {
   }
 }
 
-/** Offset between this node's clock and the other nodes' clocks, measured from their cards. */
+/**
+ * Offset between this node's clock and the other nodes' clocks, measured from their cards. Samples
+ * refer to the monotonic clock, so the offset is right as soon as an operator sets this clock.
+ */
 export class ClockOffsets {
   /**
-   * Samples per node: arrival time, and the local clock minus the remote clock, a difference that
-   * includes latency.
+   * Samples per node: arrival time by the monotonic clock, and this time minus the remote clock, a
+   * difference that includes latency.
    */
-  readonly #heard = new Map<string, { at: number; ahead: number }[]>();
-  /** Cached offset and its time; null after a new sample. */
-  #known: { at: number; ahead: number } | null = null;
+  readonly #heard = new Map<string, { at: number; difference: number }[]>();
+  /** Cached differences per node, and their time; null after a new sample. */
+  #known: { at: number; differences: number[] } | null = null;
 
   constructor(private readonly host: HostClock) {}
 
   heard(node: string, wall: number): void {
     const at = this.host.monotonic();
     const kept = (this.#heard.get(node) ?? []).filter((one) => at - one.at < bounds.clockWindowMs);
-    kept.push({ at, ahead: this.host.now() - wall });
+    kept.push({ at, difference: at - wall });
     this.#heard.set(node, kept);
     this.#known = null;
   }
@@ -156,22 +159,22 @@ export class ClockOffsets {
     const now = this.host.monotonic();
     // Cached, since every request calls this method.
     if (!this.#known || now - this.#known.at > bounds.cardMs) {
-      this.#known = { at: now, ahead: this.#aheadAt(now) };
+      this.#known = { at: now, differences: this.#differencesAt(now) };
     }
-    return this.#known.ahead;
-  }
-
-  #aheadAt(now: number): number {
-    const all = [0];
-    for (const samples of this.#heard.values()) {
-      const recent = samples.filter(({ at }) => now - at < bounds.clockWindowMs);
-      // The sample with the lowest latency is the most accurate.
-      if (recent.length > 0) all.push(Math.min(...recent.map(({ ahead }) => ahead)));
-    }
+    const own = this.host.now() - now;
+    const all = [0, ...this.#known.differences.map((one) => Math.trunc(own + one))];
     all.sort((a, b) => a - b);
     const low = all[Math.floor((all.length - 1) / 2)]!;
     const high = all[Math.ceil((all.length - 1) / 2)]!;
     return Math.abs(low) > Math.abs(high) ? low : high;
+  }
+
+  #differencesAt(now: number): number[] {
+    return [...this.#heard.values()].flatMap((samples) => {
+      const recent = samples.filter(({ at }) => now - at < bounds.clockWindowMs);
+      // The sample with the lowest latency is the most accurate.
+      return recent.length > 0 ? [Math.min(...recent.map(({ difference }) => difference))] : [];
+    });
   }
 }
 

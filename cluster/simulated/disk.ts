@@ -26,14 +26,27 @@ export class SimulatedDisk {
   #underWay: Batch | null = null;
   /** Counts the processes that have opened the disk. */
   #opened = 0;
-  /** While true, the disk refuses every commit for lack of space. */
-  isFull = false;
+  /** Since when the disk refuses every commit for lack of space; null while it has space. */
+  #fullSince: number | null = null;
   /** Additional time for a commit, up to this value. */
   slowMs = 0;
 
   constructor({ time, random }: SimulatedDiskOptions) {
     this.#time = time;
     this.#random = random;
+  }
+
+  /** Milliseconds for which the disk has been full; 0 if it has space. */
+  get fullMs(): number {
+    return this.#fullSince === null ? 0 : this.#time.monotonic() - this.#fullSince;
+  }
+
+  fill(): void {
+    this.#fullSince ??= this.#time.monotonic();
+  }
+
+  empty(): void {
+    this.#fullSince = null;
   }
 
   /** Content that a process finds when it opens the disk now. */
@@ -48,7 +61,7 @@ export class SimulatedDisk {
     const durable = this.#durable;
     return Object.assign(Object.create(durable) as Store, {
       kind: 'lmdb' as const,
-      hasRoom: () => !this.isFull,
+      hasRoom: () => this.#fullSince === null,
       commit: (batch: Batch) => this.#commit(batch, life, clock),
     });
   }
@@ -97,7 +110,7 @@ export class SimulatedDisk {
   }
 
   async #commit(batch: Batch, life: number, clock: HostClock): Promise<void> {
-    if (this.isFull) {
+    if (this.#fullSince !== null) {
       const path = 'the simulated disk';
       throw storeError('NO_ROOM_FOR_BATCH', { path, free: 0, needed: batch.entries.length });
     }

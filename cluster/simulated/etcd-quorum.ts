@@ -26,6 +26,8 @@ export class Links {
   readonly messages = { lost: 0, repeated: 0, reordered: 0, delayMs: 0 };
   /** Hosts whose processes are stopped: they receive nothing until they continue. */
   readonly paused = new Set<string>();
+  /** Hosts that members refuse to connect with, as with an expired certificate. */
+  readonly expired = new Set<string>();
   readonly #cut = new Set<string>();
   readonly random: () => number;
 

@@ -115,6 +115,12 @@ export class SimulatedEtcd implements QuorumHost {
     this.#quorum.depose();
   }
 
+  /** Cuts a member off from the other members, but not from its clients. */
+  isolate(member: number): void {
+    const names = this.#servers.map(({ voter }) => voter.name);
+    for (const name of names) if (name !== names[member]) this.cut(names[member]!, name, true);
+  }
+
   /** Cuts the link from one host to another. */
   cut(from: string, to: string, both: boolean): void {
     this.links.cut(from, to, both);
@@ -268,7 +274,8 @@ class Connection implements EtcdMember {
     while (this.#run === null) {
       await this.#pass(links.latencyMs() + links.latencyMs());
       if (links.isOpen(this.from, name) && links.isOpen(name, this.from)) {
-        if (this.server.voter.isUp) this.#run = this.server.voter.run;
+        const { isUp, run } = this.server.voter;
+        if (isUp && !links.expired.has(this.from)) this.#run = run;
         return;
       }
       if (clock.monotonic() >= deadline) {

@@ -125,6 +125,11 @@ export class ClusterChecks {
     if (undone.has(reason)) this.#asked.get(signatureOf(request))!.undone = reason;
   }
 
+  /** True if a refusal guarantees that the request had no effect. */
+  isUndone(reason: string): boolean {
+    return undone.has(reason);
+  }
+
   /** Checks a read that began when `known` was the register's last known value. */
   readLatest(what: string, value: number, known: number): void {
     const register = this.registers.get(what)!;

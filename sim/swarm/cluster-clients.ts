@@ -8,6 +8,7 @@ import { admit } from '../../engine/admit/admit.js';
 import type { Outcome } from '../../engine/core/state.js';
 import { keyPairFromSeed, signatory } from '../../engine/crypto/keys.js';
 import {
+  composeMeme,
   composeProposal,
   composeRegister,
   composeStatus,
@@ -20,8 +21,16 @@ import { sleep } from '../../engine/store/host-clock.js';
 import type { Register } from './cluster-checks.js';
 import type { SimulatedNode, Surroundings } from './cluster-node.js';
 
+/** Factor by which clients are faster around faults. */
+const BUSY = 15;
+/** Probability that a client drops a request that was certainly not done. */
+const DROPS = 0.3;
+/** Time without a leader of etcd after which nodes refuse at once, and what is at once. */
+const REFUSES_MS = { leaderless: 7_000, within: 1_000 } as const;
 /** Time after which a client gives up waiting for an answer. */
 const PATIENCE_MS = 6_000;
+/** Size of a large meme. */
+const LARGE_BYTES = 1_048_576;
 const LATENCY_MS = { least: 0.2, most: 3 } as const;
 
 /** Refusals after which the same request is sent again. */
@@ -60,20 +69,29 @@ export class SimulatedClient {
 
   /** Acts until the simulation ends. */
   async run(): Promise<void> {
-    const { time, plan } = this.#world;
+    const { plan } = this.#world;
     const capabilities = ['validator', 'producer'] as const;
     const name = this.name;
     const profile = { name, personality: 'lawful', capabilities };
     await this.#write(composeRegister(this.#key, this.#stamp(), profile));
     for (;;) {
-      await sleep(time, plan.thinkMs * 2 * this.#random());
+      await this.#think();
+      if (this.#world.isQuiet) return;
       const kind = this.#random();
-      if (kind < 0.4) await this.#writeStatus();
+      if (plan.hasLarge && kind < 0.03) await this.#post();
+      else if (kind < 0.4) await this.#writeStatus();
       else if (kind < 0.6) await this.#readLatest();
       else if (kind < 0.75) await this.#readHere();
-      else if (kind < 0.85) await this.#propose();
+      else if (kind < 0.85) await this.propose();
       else await this.#vote();
     }
+  }
+
+  /** Waits. A fault that begins meanwhile finds the client busy. */
+  async #think(): Promise<void> {
+    const { time, plan, isTense, alarm } = this.#world;
+    const ms = (isTense ? plan.thinkMs / BUSY : plan.thinkMs) * 2 * this.#random();
+    await sleep(time, ms, isTense ? undefined : alarm);
   }
 
   async #writeStatus(): Promise<void> {
@@ -85,7 +103,14 @@ export class SimulatedClient {
     if (isDone) register.known = Math.max(register.known, value);
   }
 
-  async #propose(): Promise<void> {
+  /** Posts a meme that is larger than one value of etcd. */
+  async #post(): Promise<void> {
+    const file = Buffer.alloc(LARGE_BYTES);
+    Buffer.from(`89504e470d0a1a0a${this.#id}`, 'hex').copy(file);
+    await this.#write(composeMeme(this.#key, this.#stamp(), { caption: 'large', tags: [], file }));
+  }
+
+  async propose(): Promise<void> {
     const head = await this.#call(async ({ inner }) => inner.read.networkState().head_hash);
     if (head === null) return;
     await this.#write(
@@ -103,13 +128,17 @@ export class SimulatedClient {
     await this.#write(composeVote(this.#key, this.#stamp(), { block_hash: block, decision }));
   }
 
-  /** Reads a status after a barrier, so that the read shows all that was known when it began. */
+  /**
+   * Reads a status at any node after a barrier, so that the read shows all that was known when it
+   * began.
+   */
   async #readLatest(): Promise<void> {
     const [what, register] = this.#pick();
     const { known } = register;
-    const node = this.#current;
-    const value = await this.#call(async (network) =>
-      (await network.barrier()) ? null : valueIn(network, what),
+    const node = this.#world.nodes[this.#below(this.#world.plan.nodes)]!;
+    const value = await this.#call(
+      async (network) => ((await network.barrier()) ? null : valueIn(network, what)),
+      node,
     );
     if (value !== null && node.isSound) this.#world.checks.readLatest(what, value, known);
   }
@@ -148,12 +177,14 @@ export class SimulatedClient {
       }
       const reason = outcome?.refusal.reason;
       if (reason && isTrusted) checks.refused(request, reason);
+      const canDrop = reason && checks.isUndone(reason) && request.kind !== 'register';
+      if (canDrop && this.#random() < DROPS) return false;
       if (reason && !passing.has(reason)) {
         this.#world.tell(this.name, `${request.kind} refused by ${node.name}: ${reason}`);
         return false;
       }
       this.#node = (this.#node + 1) % plan.nodes;
-      await sleep(time, 50 + 2 * plan.thinkMs * this.#random());
+      await sleep(time, 50 + plan.thinkMs * this.#random() * (this.#world.isTense ? 0.2 : 1));
     }
   }
 
@@ -161,10 +192,12 @@ export class SimulatedClient {
     return this.#world.nodes[this.#node]!;
   }
 
-  /** Calls the current node. Returns null if no answer comes. */
-  #call<T>(work: (network: ClusterNetwork) => Promise<T | null>): Promise<T | null> {
+  /** Calls a node. Returns null if no answer comes. */
+  #call<T>(
+    work: (network: ClusterNetwork) => Promise<T | null>,
+    node = this.#current,
+  ): Promise<T | null> {
     const { time } = this.#world;
-    const node = this.#current;
     return new Promise((resolve) => {
       const giveUp = time.after(PATIENCE_MS, () => resolve(null));
       const answer = (value: T | null) => {
@@ -178,6 +211,7 @@ export class SimulatedClient {
         if (!network || !clock) return answer(null);
         // A node that is stalled takes the request when it continues.
         clock.after(0, () => {
+          const isPrompt = this.#expectPrompt(node);
           work(network)
             .catch((error: unknown) => {
               // Damaged records can fail a read in any way.
@@ -185,11 +219,27 @@ export class SimulatedClient {
               return null;
             })
             .then((value) => {
+              isPrompt();
               if (node.clock === clock) answer(value);
             });
         });
       });
     });
+  }
+
+  /** Without a leader of etcd, a node answers at once. Returns a function to call at the answer. */
+  #expectPrompt(node: SimulatedNode): () => void {
+    const { time, checks } = this.#world;
+    const begun = time.monotonic();
+    const mustRefuse = () =>
+      Math.min(this.#world.leaderlessMs, node.steadyMs) > REFUSES_MS.leaderless;
+    if (!mustRefuse()) return () => {};
+    return () => {
+      const passed = time.monotonic() - begun;
+      if (passed < REFUSES_MS.within || !mustRefuse()) return;
+      const text = `node ${node.name} answers after ${passed} ms, without a leader of etcd`;
+      checks.fail('safety', 'not prompt', text);
+    };
   }
 
   #deliver(message: () => void): void {

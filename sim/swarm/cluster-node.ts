@@ -23,6 +23,8 @@ export const isNameTaken = (error: Error): boolean =>
 /** The world, as its nodes and clients see it. */
 export interface Surroundings {
   readonly plan: ClusterPlan;
+  /** Milliseconds for which etcd has had no leader. */
+  readonly leaderlessMs: number;
   readonly time: SimulatedTime;
   readonly checks: ClusterChecks;
   readonly verifier: Verifier;
@@ -32,20 +34,24 @@ export interface Surroundings {
   readonly blocks: string[];
   /** Version of the order that a quorum of etcd has. */
   readonly orderedVersion: number;
+  /** True while clients begin no more requests. */
+  readonly isQuiet: boolean;
+  /** True around faults, when clients are busy; aborts when a fault begins. */
+  readonly isTense: boolean;
+  readonly alarm: AbortSignal;
   /** Returns a source of random numbers for a purpose. */
   random(purpose: string): () => number;
   /** Adds a line to the timeline. */
   tell(who: string, text: string): void;
-  /**
-   * True if a node may stop with this error.
-   * @param sinceMs time since an earlier process of the node ended; infinite without one.
-   */
-  isExpected(error: Error, sinceMs: number): boolean;
+  /** True if a node may stop with this error. */
+  isExpected(error: Error, node: SimulatedNode): boolean;
 }
 
 /** A machine with a disk, and the process of a node on it while one runs. */
 export class SimulatedNode {
   readonly name: string;
+  /** Name of its machine, which differs for a second node that claims the same name. */
+  readonly host: string;
   readonly disk: SimulatedDisk;
   /** Null while the node is down or starts. */
   network: ClusterNetwork | null = null;
@@ -58,21 +64,48 @@ export class SimulatedNode {
   #aheadMs = 0;
   /** When a process last ended for another reason than that its name was taken. */
   #endedAt = Number.NEGATIVE_INFINITY;
+  /** When the process began to serve, or last continued after a stall. */
+  #steadySince = 0;
+  /** Resolves once the process that was last stopped has ended. */
+  stopped: Promise<void> = Promise.resolve();
+  /** The node that claims the same name. */
+  twin: SimulatedNode | null = null;
   /** Last entry and event that were checked. */
   #seen = { seq: -1, event: 0 };
   /** Ids drawn so far, and when the disk was last emptied. */
   #ids = 0;
   #idsOfEarlierDisks = 0;
 
-  constructor(name: string, world: Surroundings) {
+  constructor(name: string, world: Surroundings, host = name) {
     this.name = name;
+    this.host = host;
     this.#world = world;
-    this.disk = new SimulatedDisk({ time: world.time, random: world.random(`disk of ${name}`) });
-    this.#random = world.random(`transfers to ${name}`);
+    this.disk = new SimulatedDisk({ time: world.time, random: world.random(`disk of ${host}`) });
+    this.#random = world.random(`transfers to ${host}`);
     this.#newId = () => {
       this.#ids += 1;
-      return `${name}-${this.#ids}`;
+      return `${host}-${this.#ids}`;
     };
+  }
+
+  /** Milliseconds for which the process has served without a stall; 0 if it does not. */
+  get steadyMs(): number {
+    if (!this.network || this.#world.etcd.links.paused.has(this.host)) return 0;
+    return this.#world.time.monotonic() - this.#steadySince;
+  }
+
+  /** True if the process with this incarnation ran on this machine, and has used its disk. */
+  owns(incarnation: string): boolean {
+    const [host, id] = incarnation.split('-');
+    return host === this.host && Number(id) > this.#idsOfEarlierDisks;
+  }
+
+  /** Time since another process with this node's name ended; 0 while one runs. */
+  get namedForMs(): number {
+    const { twin } = this;
+    if (twin?.isUp) return 0;
+    const endedAt = Math.max(this.#endedAt, twin ? twin.#endedAt : Number.NEGATIVE_INFINITY);
+    return this.#world.time.monotonic() - endedAt;
   }
 
   get isUp(): boolean {
@@ -82,36 +115,43 @@ export class SimulatedNode {
   /** Starts the process, unless it runs. */
   start(): void {
     if (this.clock) return;
-    const { name, disk } = this;
+    const { name, host, disk } = this;
     const { etcd, time, verifier, plan } = this.#world;
     const clock = new ProcessClock(time, this.#aheadMs);
     this.clock = clock;
-    this.#world.tell(name, 'starts');
-    const connect = (endpoint: string) => etcd.connect(endpoint, name);
+    this.#world.tell(host, 'starts');
+    const connect = (endpoint: string) => etcd.connect(endpoint, host);
     const order = new EtcdOrder({
       ...{ endpoints: etcd.endpoints, networkId: NETWORK, clock, connect },
-      tell: (line) => this.#world.tell(name, line),
+      tell: (line) => this.#world.tell(host, line),
     });
     const isRunning = () => this.clock === clock;
+    const ordered = this.#world.orderedVersion;
     const failed = (error: Error) => {
       if (isRunning()) this.#failed(error);
     };
     ClusterNetwork.open({
-      ...{ order, node: name, verifier, path: name, host: clock, newId: this.#newId },
+      ...{ order, node: name, verifier, path: host, host: clock, newId: this.#newId },
       openDisk: () => disk.open(clock),
       genesis: { network_id: NETWORK, voting_period_ms: plan.votingPeriodMs },
-      warn: (line) => this.#world.tell(name, `warns: ${line}`),
+      warn: (line) => this.#world.tell(host, `warns: ${line}`),
       onFatal: failed,
       catchUp: (behind) => this.#catchUp(behind, clock),
     }).then((network) => {
-      if (isRunning()) this.#opened(network);
+      if (isRunning()) this.#opened(network, ordered);
     }, failed);
   }
 
-  #opened(network: ClusterNetwork): void {
+  /** @param ordered version of the order when the process began. */
+  #opened(network: ClusterNetwork, ordered: number): void {
     const { seq, event_seq, order } = network.inner.read.position;
-    this.#world.tell(this.name, `serves from entry ${seq}, batch ${order!.version}`);
+    if (order!.version < ordered) {
+      const text = `node ${this.host} serves from batch ${order!.version} of ${ordered}`;
+      this.#world.checks.fail('safety', 'serves too early', text);
+    }
+    this.#world.tell(this.host, `serves from entry ${seq}, batch ${order!.version}`);
     this.network = network;
+    this.#steadySince = this.#world.time.monotonic();
     this.#seen = { seq: -1, event: event_seq };
     network.onEvents((events) => {
       if (this.isSound) this.#world.checks.published(this.name, this.#seen.event, events);
@@ -125,7 +165,7 @@ export class SimulatedNode {
     const { read } = this.network.inner;
     const { seq, digest, order } = read.position;
     if (seq === this.#seen.seq) return;
-    this.#world.tell(this.name, `entry ${seq}, batch ${order!.version}, ${digest.slice(0, 12)}`);
+    this.#world.tell(this.host, `entry ${seq}, batch ${order!.version}, ${digest.slice(0, 12)}`);
     if (this.isSound) {
       const { checks, orderedVersion } = this.#world;
       checks.applied(this.name, this.#seen.seq, read, orderedVersion);
@@ -145,14 +185,19 @@ export class SimulatedNode {
   end(): void {
     if (this.clock) this.#endedAt = this.#world.time.monotonic();
     this.clock?.end();
-    this.#world.etcd.links.paused.delete(this.name);
-    this.#world.etcd.disconnect(this.name);
+    this.#world.etcd.links.paused.delete(this.host);
+    this.#world.etcd.disconnect(this.host);
     this.clock = null;
     this.network = null;
   }
 
   /** Stops the process as SIGTERM does. */
-  async stop(): Promise<void> {
+  stop(): Promise<void> {
+    this.stopped = this.#stop();
+    return this.stopped;
+  }
+
+  async #stop(): Promise<void> {
     const { clock, network } = this;
     if (!clock || !network) return this.kill(false);
     this.network = null;
@@ -165,25 +210,21 @@ export class SimulatedNode {
   stall(): () => void {
     const { clock } = this;
     clock?.stall();
-    if (clock) this.#world.etcd.links.paused.add(this.name);
+    if (clock) this.#world.etcd.links.paused.add(this.host);
     return () => {
       if (this.clock === clock) this.resume();
     };
   }
 
   resume(): void {
+    this.#steadySince = this.#world.time.monotonic();
     this.clock?.resume();
-    this.#world.etcd.links.paused.delete(this.name);
+    this.#world.etcd.links.paused.delete(this.host);
   }
 
   setClock(aheadMs: number): void {
     this.#aheadMs = aheadMs;
     if (this.clock) this.clock.aheadMs = aheadMs;
-  }
-
-  /** True if a process with this incarnation has used the present disk. */
-  hasUsedDisk(incarnation: string): boolean {
-    return Number(incarnation.split('-')[1]) > this.#idsOfEarlierDisks;
   }
 
   /** Replaces the disk with an empty one, as an operator does. */
@@ -192,20 +233,22 @@ export class SimulatedNode {
     this.isSound = true;
     this.#idsOfEarlierDisks = this.#ids;
     await this.disk.replace(null);
-    this.#world.tell(this.name, 'has an empty disk');
+    this.#world.tell(this.host, 'has an empty disk');
   }
 
   #failed(error: Error): void {
     const { checks, time } = this.#world;
-    this.#world.tell(this.name, `fails: ${error.message}`);
+    this.#world.tell(this.host, `fails: ${error.message}`);
     const endedAt = this.#endedAt;
-    if (this.isSound && !this.#world.isExpected(error, time.monotonic() - endedAt)) {
+    if (this.isSound && !this.#world.isExpected(error, this)) {
       const sign = error.message.replace(/\d+/g, '0').slice(0, 60);
       checks.fail('crash', sign, `node ${this.name} failed: ${error.stack}`);
     }
     this.kill(false);
     // Only a message of an earlier process can take the name, so each can do so for a limited time.
     if (isNameTaken(error)) this.#endedAt = endedAt;
+    // Its supervisor has given up.
+    if (this.host !== this.name) return;
     time.after(RESTART_MS, () => {
       if (this.clock) return;
       if (this.isSound) this.start();
@@ -225,7 +268,7 @@ export class SimulatedNode {
       const sending = sender?.clock;
       await sleep(clock, least + (most - least) * this.#random());
       if (!sender || sender.clock !== sending) continue;
-      this.#world.tell(this.name, `has a snapshot of ${sender.name}`);
+      this.#world.tell(this.host, `has a snapshot of ${sender.name}`);
       return this.disk.replace(sender.disk);
     }
   }

@@ -2,7 +2,7 @@
  * A swarm of simulated clusters: draws plans by seed, runs each until one fails, and shrinks that
  * plan. Runs a share of the plans twice, because a plan determines its run.
  */
-import { type ClusterPlan, drawClusterPlan, planReducers } from './cluster-plan.js';
+import { type ClusterPlan, planReducers } from './cluster-plan.js';
 import { type ClusterRun, type ClusterRunOptions, runCluster } from './cluster-world.js';
 import { isSame, type RunFailure } from './failures.js';
 import { shrinkGreedily } from './shrink.js';
@@ -11,6 +11,8 @@ export interface ClusterSwarmOptions {
   /** Number of plans, with the seeds from `first` on. */
   seeds: number;
   first: number;
+  /** Returns the plan of a seed. */
+  plan: (seed: number) => ClusterPlan;
   /** Runs each plan twice, and compares their draws. */
   checkDeterminism: boolean;
   signal: AbortSignal;
@@ -53,7 +55,7 @@ export async function clusterSwarm(options: ClusterSwarmOptions): Promise<Cluste
   };
   for (let seed = first; seed < first + seeds; seed += 1) {
     if (signal.aborted || !goesOn()) break;
-    const drawn = drawClusterPlan(seed);
+    const drawn = options.plan(seed);
     const isTwice = options.checkDeterminism || seed % TWICE === 0;
     const { run, failure } = await judge(drawn, isTwice, options.checkDeterminism);
     result.ran += 1;

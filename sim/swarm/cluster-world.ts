@@ -11,22 +11,43 @@ import { SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
 import { createVerifier } from '../../engine/crypto/pool.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
+import { sleep } from '../../engine/store/host-clock.js';
 import { StoreError } from '../../engine/store/messages.js';
 import { Streams } from '../rng.js';
 import { ClusterChecks } from './cluster-checks.js';
 import { SimulatedClient } from './cluster-clients.js';
 import { isNameTaken, NETWORK, SimulatedNode, type Surroundings } from './cluster-node.js';
-import type { ClusterFault, ClusterPlan } from './cluster-plan.js';
+import { type ClusterFault, type ClusterPlan, harmless, local, loss } from './cluster-plan.js';
 import type { RunFailure } from './failures.js';
+import { OrderChecks } from './order-checks.js';
 
 const START = Date.UTC(2026, 0, 1);
-/** Interval at which new cards are checked, well below the delay of a node's commits. */
-const LOOK_MS = 20;
+/** Interval at which the progress of nodes is checked. */
+const LOOK_MS = 250;
+/**
+ * Times without faults, or with one member of etcd lost, after which a node is in contact with
+ * etcd; after which it may lag this long; and by which a deadline may be late.
+ */
+const CALM_MS = { settled: 10_000, lag: 6_000, late: 3_000 } as const;
+/** Time without a leader of etcd after which a node is cut off. */
+const CUT_OFF_MS = 7_000;
+/** Time for which nodes remember a wrong clock. */
+const CLOCK_MEMORY_MS = 65_000;
+/** By how much a batch may be ahead of the time, if one clock is wrong: the offset of refusal. */
+const AHEAD_MS = 2_500;
+/** Time after the begin and the end of a fault for which clients are busy. */
+const TENSE_MS = 1_500;
+/** Time for a quiet cluster to fire its deadlines, and to notice that a node has ended. */
+const QUIET_MS = 8_000;
+/** Calls between two looks after which time does not advance. */
+const MOST_CALLS = 50_000;
 /**
  * Time within which all nodes are equal and all clients have written, once the faults have ended. A
  * node that saw wrong clocks refuses writes until it has forgotten them.
  */
 const LIVE_MS = { usual: 30_000, afterWrongClock: 90_000 } as const;
+/** Time for which a commit can be under way on a disk that has become full. */
+const FULL_MS = 5_000;
 /** Time within which etcd can still execute a request of a process that has ended. */
 const LATE_MS = 25_000;
 /** Lines of the timeline that are kept. */
@@ -83,8 +104,23 @@ class ClusterWorld implements Surroundings {
   /** Faults that wait for steps, with the number of steps left. */
   readonly #armed = new Set<{ left: number; begin: () => void }>();
   readonly #operator: EtcdClient;
-  /** Last revision of a card that was checked. */
-  #lookedAt = 0;
+  readonly #order: OrderChecks;
+  /** Nodes that claim the name of another. */
+  readonly #twins: SimulatedNode[] = [];
+  readonly #active = new Set<ClusterFault>();
+  #alarm = new AbortController();
+  isQuiet = false;
+  #tenseUntil = 0;
+  /** Since when, at most one member of etcd is lost, and clocks are right. */
+  #calmSince = 0;
+  #ledAt = 0;
+  /** When a fault last began or ended. Elections take up to 3 s. */
+  #changedAt = 0;
+  /** Versions of the order at the last looks, oldest first. */
+  readonly #versions: number[] = [];
+  #callsAtLook = 0;
+  /** Nodes that have appended a batch after the faults. */
+  readonly #appended = new Set<SimulatedNode>();
   #hadDamage = false;
   /** True once a part of the order may be deleted. */
   #hadCompaction = false;
@@ -109,6 +145,10 @@ class ClusterWorld implements Surroundings {
     this.clients = Array.from({ length: plan.clients }, number).map(
       (at) => new SimulatedClient(at, this),
     );
+    this.#order = new OrderChecks(this.checks, NETWORK, {
+      announced: (card) => this.#announced(card),
+      stamped: (incarnation, stamp) => this.#stamped(incarnation, stamp),
+    });
   }
 
   /** Returns a source of random numbers for a purpose. */
@@ -135,10 +175,19 @@ class ClusterWorld implements Surroundings {
 
   /** Version of the order that a quorum of etcd has. */
   get orderedVersion(): number {
-    const { kvs } = this.etcd.newest.range({
-      key: Buffer.from(`folkmoot/network/${NETWORK}/order`),
-    });
-    return Number(kvs[0]?.version ?? 0);
+    return this.#order.version;
+  }
+
+  get leaderlessMs(): number {
+    return this.etcd.leader === null ? this.time.monotonic() - this.#ledAt : 0;
+  }
+
+  get isTense(): boolean {
+    return this.time.monotonic() < this.#tenseUntil;
+  }
+
+  get alarm(): AbortSignal {
+    return this.#alarm.signal;
   }
 
   async run(): Promise<void> {
@@ -152,8 +201,11 @@ class ClusterWorld implements Surroundings {
     const stopLooking = time.every(LOOK_MS, () => this.#look());
     await time.runUntil(plan.faultsMs, () => this.#step());
     if (!this.checks.failure) await this.#recover();
+    if (!this.checks.failure) await this.#rest();
+    this.#order.end();
+    if (!this.checks.failure) this.checks.end();
     stopLooking();
-    for (const node of nodes) node.end();
+    for (const node of [...nodes, ...this.#twins]) node.end();
   }
 
   /** Ends all faults, and expects that the cluster then works. */
@@ -163,9 +215,46 @@ class ClusterWorld implements Surroundings {
     const wrongClocks = plan.faults.some(({ kind }) => kind === 'node clock wrong');
     const liveMs = wrongClocks ? LIVE_MS.afterWrongClock : LIVE_MS.usual;
     for (const client of clients) client.done = 0;
+    this.#tenseUntil = Number.POSITIVE_INFINITY;
+    for (const node of this.nodes) void this.#append(node);
     await time.runUntil(plan.faultsMs + liveMs, () => this.#step() && !this.#isLive());
     if (!this.checks.failure && !this.#isLive()) this.#failLiveness(liveMs);
-    if (!this.checks.failure) this.checks.end();
+  }
+
+  /** Repeats a barrier at a node until the node has appended it. */
+  async #append(node: SimulatedNode): Promise<void> {
+    for (;;) {
+      const { network } = node;
+      const late = sleep(this.time, LIVE_MS.usual / 4).then(() => 'late');
+      const isDone = network && (await Promise.race([network.barrier(), late])) === null;
+      if (isDone) return void this.#appended.add(node);
+      await sleep(this.time, LOOK_MS);
+    }
+  }
+
+  /**
+   * Leaves the cluster without requests. The remaining nodes fire the deadlines, and notice that a
+   * node has ended.
+   */
+  async #rest(): Promise<void> {
+    const { time, plan, nodes } = this;
+    void this.clients[0]!.propose();
+    this.isQuiet = true;
+    const ended =
+      nodes.length > 1 ? nodes[Math.floor(this.random('rest')() * nodes.length)]! : null;
+    ended?.kill(false);
+    await time.runUntil(time.monotonic() + plan.votingPeriodMs + QUIET_MS, () => this.#step());
+    for (const node of nodes) {
+      if (node === ended || this.checks.failure) continue;
+      void node.network?.status().then((status) => {
+        const alive = status.nodes.filter((one) => one.alive).map((one) => one.node);
+        const others = nodes.filter((one) => one !== ended).map(({ name }) => name);
+        if (`${alive}` === `${others}`) return;
+        const text = `node ${node.name} counts ${alive} as alive, instead of ${others}`;
+        this.checks.fail('liveness', 'alive', text);
+      });
+    }
+    await time.runUntil(time.monotonic() + QUIET_MS, () => this.#step());
   }
 
   result(): ClusterRun {
@@ -184,33 +273,88 @@ class ClusterWorld implements Surroundings {
 
   /** Checks what one step has changed. Returns false once a promise is broken. */
   #step(): boolean {
+    this.#order.look(this.etcd.newest);
     for (const node of this.nodes) node.check();
+    for (const twin of this.#twins) twin.check();
     for (const armed of this.#armed) {
       armed.left -= 1;
       if (armed.left >= 0) continue;
       this.#armed.delete(armed);
       armed.begin();
     }
+    if (this.time.calls - this.#callsAtLook > MOST_CALLS) {
+      this.checks.fail('liveness', 'time stands still', `${MOST_CALLS} calls in ${LOOK_MS} ms`);
+    }
     return this.checks.failure === null;
   }
 
-  /** Checks the cards in etcd. */
-  #look(): void {
-    const prefix = `folkmoot/network/${NETWORK}/card/`;
-    const range_end = Buffer.from(`${prefix.slice(0, -1)}0`);
-    const { kvs } = this.etcd.newest.range({ key: Buffer.from(prefix), range_end });
-    for (const { value, mod_revision } of kvs) {
-      if (Number(mod_revision) <= this.#lookedAt) continue;
-      const card = JSON.parse(value.toString()) as Card;
-      const node = this.nodes.find(({ name }) => name === card.node);
-      if (!node?.isSound || !node.hasUsedDisk(card.incarnation)) continue;
+  /** Checks that a card promises only what the disk holds. */
+  #announced(card: Card): void {
+    const node = [...this.nodes, ...this.#twins].find((one) => one.owns(card.incarnation));
+    if (node?.isSound) {
       this.checks.announced(card, node.disk.content.meta()?.order?.version ?? 0);
     }
-    this.#lookedAt = Math.max(this.#lookedAt, ...kvs.map((one) => Number(one.mod_revision)));
+  }
+
+  /** Checks that a wrong clock does not set the network's time, if only one is wrong. */
+  #stamped(incarnation: string, stamp: number): void {
+    const aheadMs = stamp - this.time.now();
+    if (aheadMs < AHEAD_MS || !this.plan.faults.every(({ kind }) => local.has(kind))) return;
+    const settled = this.nodes.filter(({ steadyMs }) => steadyMs > CUT_OFF_MS);
+    if (settled.length < 2 || !settled.some((node) => node.owns(incarnation))) return;
+    const wrong = this.plan.faults.filter(({ kind }) => kind === 'node clock wrong');
+    if (new Set(wrong.map(({ node }) => node)).size > 1) return;
+    const text = `${incarnation} sets the time ${aheadMs} ms ahead`;
+    this.checks.fail('safety', 'wrong stamp', text);
+  }
+
+  /** Checks what each node must know by now, and have applied. */
+  #look(): void {
+    const now = this.time.monotonic();
+    this.#callsAtLook = this.time.calls;
+    if (this.etcd.leader !== null) this.#ledAt = now;
+    if (!this.#isCalm()) this.#calmSince = Math.max(this.#calmSince, now);
+    this.#versions.push(this.orderedVersion);
+    if (this.#versions.length > CALM_MS.lag / LOOK_MS) this.#versions.shift();
+    for (const node of this.nodes) {
+      const { network, steadyMs, isSound, name } = node;
+      if (!network || !isSound) continue;
+      const cutOffMs = network.cutOffMs();
+      if (Math.min(this.leaderlessMs, steadyMs) > CUT_OFF_MS && cutOffMs === 0) {
+        const text = `node ${name} does not notice that etcd has no leader`;
+        this.checks.fail('safety', 'not cut off', text);
+      }
+      if (this.isQuiet && this.#calmSince <= now) this.#checkDeadline(node);
+      if (Math.min(now - this.#calmSince, steadyMs) < CALM_MS.settled) continue;
+      const { version } = network.inner.read.position.order!;
+      const isSettled = now - this.#changedAt > CUT_OFF_MS;
+      if (isSettled && (cutOffMs > 0 || version < this.#versions[0]!)) {
+        const state = `at batch ${version}, cut off for ${cutOffMs} ms`;
+        const text = `node ${name} is ${state}; ${CALM_MS.lag} ms ago, etcd had `;
+        this.checks.fail('liveness', 'lags', `${text}${this.#versions[0]}`);
+      }
+      this.#checkDeadline(node);
+    }
+  }
+
+  #checkDeadline({ name, network }: SimulatedNode): void {
+    const lateMs = this.time.now() - (network?.inner.nextDeadline() ?? Number.POSITIVE_INFINITY);
+    if (lateMs < CALM_MS.late) return;
+    const text = `a deadline at node ${name} has passed ${lateMs} ms ago`;
+    this.checks.fail('liveness', 'deadline', text);
+  }
+
+  /** True if the only fault is that one member of etcd is lost, of at least three. */
+  #isCalm(): boolean {
+    const members = new Set([...this.#active].map(({ kind, member }) => !loss.has(kind) || member));
+    if (members.size > 1 || members.has(true)) return false;
+    return (this.plan.members >= 3 || members.size === 0) && !this.#twins.some((one) => one.isUp);
   }
 
   #isLive(): boolean {
     if (this.clients.some(({ done }) => done === 0)) return false;
+    if (this.#twins.some(({ isUp }) => isUp)) return false;
+    if (this.#appended.size < this.nodes.length) return false;
     const version = this.orderedVersion;
     return this.nodes.every(
       ({ network }) => network?.inner.read.position.order?.version === version,
@@ -222,10 +366,14 @@ class ClusterWorld implements Surroundings {
       ({ name, network }) =>
         `${name} ${network ? `at batch ${network.inner.read.position.order!.version}` : 'down'}`,
     );
-    const waiting = this.clients.filter(({ done }) => done === 0).map(({ name }) => name);
+    const waiting = [
+      ...this.clients.filter(({ done }) => done === 0),
+      ...this.nodes.filter((node) => !this.#appended.has(node)),
+    ].map(({ name }) => name);
+    const twins = this.#twins.filter(({ isUp }) => isUp).map(({ host }) => host);
     const text = `not live ${liveMs} ms after the faults: ${states.join(', ')} of ${
       this.orderedVersion
-    }; without a write: ${waiting.join(', ') || 'none'}`;
+    }; without a write: ${waiting.join(', ') || 'none'}; not fenced: ${twins.join(', ') || 'none'}`;
     this.checks.fail('liveness', 'not live', text);
   }
 
@@ -233,9 +381,22 @@ class ClusterWorld implements Surroundings {
     const { kind, ms, at, steps, ...rest } = fault;
     const settings = Object.entries(rest).map(([name, value]) => `${name} ${value}`);
     this.tell('fault', `${kind}${settings.length > 0 ? `, ${settings.join(', ')}` : ''}`);
+    const now = this.time.monotonic();
+    const memoryMs = kind === 'node clock wrong' ? CLOCK_MEMORY_MS + ms : 0;
+    if (!loss.has(kind)) this.#calmSince = Math.max(this.#calmSince, now + memoryMs);
+    this.#active.add(fault);
+    this.#changedAt = now;
+    this.#tenseUntil = now + TENSE_MS;
     const end = this.#effect(fault);
-    if (!end) return;
-    this.time.after(ms, () => {
+    const alarm = this.#alarm;
+    this.#alarm = new AbortController();
+    alarm.abort();
+    this.time.after(end ? ms : 0, () => {
+      // All faults have ended already.
+      if (!this.#active.delete(fault)) return;
+      this.#changedAt = this.time.monotonic();
+      this.#tenseUntil = this.time.monotonic() + TENSE_MS;
+      if (!end) return;
       this.tell('fault', `${kind} ends`);
       end();
     });
@@ -260,20 +421,13 @@ class ClusterWorld implements Surroundings {
       case 'node stalled':
         return node.stall();
       case 'power lost everywhere':
-        for (const one of this.nodes) one.kill(true);
-        for (let at = 0; at < this.plan.members; at += 1) etcd.stop(at);
-        return () => {
-          for (let at = 0; at < this.plan.members; at += 1) etcd.start(at);
-          for (const one of this.nodes) one.start();
-        };
+        return this.#losePower();
       case 'node clock wrong':
         node.setClock(byMs);
         return () => node.setClock(0);
       case 'disk full':
-        node.disk.isFull = true;
-        return () => {
-          node.disk.isFull = false;
-        };
+        node.disk.fill();
+        return () => node.disk.empty();
       case 'disk slow':
         node.disk.slowMs = byMs;
         return () => {
@@ -287,9 +441,23 @@ class ClusterWorld implements Surroundings {
       case 'member stalled':
         etcd.pause(member);
         return () => etcd.resume(member);
+      case 'member cut off':
+        etcd.isolate(member);
+        return () => etcd.mend();
+      case 'quorum lost':
+        return this.#stopMembers(Math.ceil(this.plan.members / 2));
       case 'leader changed':
         etcd.campaign();
         return null;
+      case 'node name taken':
+        this.#takeName(node);
+        return null;
+      case 'key overwritten':
+        void this.#overwrite(node);
+        return null;
+      case 'certificate expired':
+        etcd.links.expired.add(node.host);
+        return () => etcd.links.expired.delete(node.host);
       case 'etcd full':
         return this.#fillEtcd();
       case 'order compacted':
@@ -309,10 +477,31 @@ class ClusterWorld implements Surroundings {
     }
   }
 
+  #losePower(): () => void {
+    for (const node of this.nodes) node.kill(true);
+    const restore = this.#stopMembers(this.plan.members);
+    return () => {
+      restore();
+      for (const node of this.nodes) node.start();
+    };
+  }
+
+  /** Ends the processes of the first members of etcd. Returns how they start again. */
+  #stopMembers(count: number): () => void {
+    for (let at = 0; at < count; at += 1) this.etcd.stop(at);
+    return () => {
+      for (let at = 0; at < count; at += 1) this.etcd.start(at);
+    };
+  }
+
   #endFaults(): void {
     const { etcd, nodes, plan } = this;
     this.tell('fault', 'all faults end');
     this.#armed.clear();
+    this.#active.clear();
+    this.#changedAt = this.time.monotonic();
+    this.#calmSince = Math.max(this.#calmSince, this.#changedAt);
+    etcd.links.expired.clear();
     Object.assign(etcd.messages, { lost: 0, repeated: 0, delayMs: 0, reordered: 0 });
     etcd.mend();
     for (let at = 0; at < plan.members; at += 1) {
@@ -322,11 +511,11 @@ class ClusterWorld implements Surroundings {
     etcd.full(false);
     for (const client of this.clients) client.loss = 0;
     for (const node of nodes) {
-      node.disk.isFull = false;
+      node.disk.empty();
       node.disk.slowMs = 0;
       node.setClock(0);
       node.resume();
-      if (node.isSound) node.start();
+      if (node.isSound) void node.stopped.then(() => node.start());
       else void node.replace().then(() => node.start());
     }
   }
@@ -362,17 +551,48 @@ class ClusterWorld implements Surroundings {
     const revision = Math.max(...kept);
     if (revision === 0) return;
     this.#hadCompaction = true;
-    await this.#operator.compact(revision).catch((error: unknown) => {
+    this.#order.compacted.add(revision);
+    await this.#operate((etcd) => etcd.compact(revision));
+  }
+
+  /** Does what an operator does, or another program. etcd may be unavailable. */
+  async #operate(work: (etcd: EtcdClient) => Promise<void>): Promise<void> {
+    await work(this.#operator).catch((error: unknown) => {
       if (!(error instanceof EtcdError)) throw error;
     });
   }
 
-  isExpected(error: Error, sinceMs: number): boolean {
+  /** Writes what no node has written, to a key that nodes repair or skip. */
+  async #overwrite({ name }: SimulatedNode): Promise<void> {
+    const keys = [`node/${name}`, `card/${name}`, 'order'];
+    // Only a node that runs restores the founding record.
+    if (this.plan.faults.every(({ kind }) => harmless.has(kind))) keys.push('founding');
+    const key = keys[Math.floor(this.random('overwritten key')() * keys.length)]!;
+    const text = `overwritten at ${this.time.now()}`;
+    this.#order.foreign.add(text);
+    this.tell('fault', `${key} is overwritten`);
+    await this.#operate(async (etcd) => {
+      await etcd.put(`folkmoot/network/${NETWORK}/${key}`, text);
+    });
+  }
+
+  /** Starts a second node with the same name. The first one ends, and takes the name back. */
+  #takeName(node: SimulatedNode): void {
+    if (node.twin?.isUp) return;
+    node.twin = new SimulatedNode(node.name, this, `x${1 + this.#twins.length}`);
+    node.twin.twin = node;
+    this.#twins.push(node.twin);
+    node.twin.start();
+  }
+
+  isExpected(error: Error, node: SimulatedNode): boolean {
     if (error instanceof OrderError) {
       if (error.code === 'TRIMMED') return this.#hadCompaction;
-      return isNameTaken(error) ? sinceMs < LATE_MS : ['UNAVAILABLE', 'FULL'].includes(error.code);
+      if (isNameTaken(error)) return node.namedForMs < LATE_MS;
+      return node.network === null && ['UNAVAILABLE', 'FULL'].includes(error.code);
     }
-    if (error instanceof StoreError) return error.code === 'FULL';
+    // A commit under way cannot be taken back when the disk becomes full.
+    if (error instanceof StoreError) return error.code === 'FULL' && node.disk.fullMs < FULL_MS;
     return this.#hadDamage && error.message.startsWith('nodes have diverged');
   }
 }

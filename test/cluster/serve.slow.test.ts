@@ -5,7 +5,7 @@ import { EtcdOrder } from '../../dist/cluster/order/etcd.js';
 import { folkmoot } from '../support/cli.js';
 import { update } from '../support/cluster/load.js';
 import { expectTogether, insist, nodeProcess } from '../support/cluster/processes.js';
-import { etcd, hasEtcd } from '../support/etcd.js';
+import { etcd, etcdClient, hasEtcd } from '../support/etcd.js';
 import { temporaryFolder } from '../support/fixture.js';
 import { agentOf, register } from '../support/service/signer.js';
 
@@ -32,12 +32,14 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectTogether([n1, again]);
   });
 
-  test('a node that lags too far stops with advice, and starts on a copy', async () => {
+  test('a node that lags too far stops with advice; status and forget', async () => {
     const order = await etcd();
+    const client = etcdClient(order);
     const folder = temporaryFolder();
     const start = (name: string) =>
       nodeProcess({ cluster: order.url, name, folder: join(folder, name) });
     const n1 = await start('n1');
+    await client.put('folkmoot/network/town/card/x', 'x');
     const n2 = await start('n2');
     for (const by of agents) await insist([n1, n2], register(by), 0);
     await expectTogether([n1, n2]);
@@ -55,12 +57,14 @@ describe.skipIf(!hasEtcd)('serve --cluster', () => {
     await expectTogether([n1, n2, n3]);
     const where = ['--cluster', order.url, '--network-id', 'town'];
     const { code, stdout } = await folkmoot(['cluster', 'status', ...where]);
-    const { nodes, parted, etcd: members } = JSON.parse(stdout);
+    const { nodes, parted, etcd: members, bad_cards } = JSON.parse(stdout);
     expect([code, parted]).toEqual([0, []]);
     expect(nodes).toMatchObject(
       [n1, n2, n3].map(({ name, url }) => ({ node: name, alive: true, url })),
     );
     expect(members).toMatchObject([{ leader: true }]);
+    expect(bad_cards).toMatchObject([{ node: 'x', problem: expect.any(String) }]);
+    expect((await folkmoot(['cluster', 'forget', 'x', ...where])).code).toBe(0);
     // A running node stops when it is forgotten.
     expect((await folkmoot(['cluster', 'forget', 'n3', ...where])).code).toBe(0);
     expect(await n3.ended()).toBe(13);

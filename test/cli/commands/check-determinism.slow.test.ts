@@ -35,7 +35,7 @@ test('check: an invalid scenario prints one error', async () => {
 
 test('check: a different decision is reported with its voter', async () => {
   const from = "random: agent.rng('whim', block).int(101)";
-  const program = mutant('sim/agents/actions.js', from, `random: ${inline} ? 0 : 100`);
+  const program = mutant(['sim/agents/actions.js', from, `random: ${inline} ? 0 : 100`]);
   const set = ['--set', 'agents.town.traits={"random":100,"technical":0,"social":0,"meme":0}'];
   const { code, stdout } = await check([personal(), ...set], program);
   expect(code).toBe(12);
@@ -48,11 +48,8 @@ test('check: a different decision is reported with its voter', async () => {
 test('check: equal entries with different events are reported', async () => {
   const from =
     'const data = { block_hash: block.hash, decision, reason, timestamp, validator, ...ballot };';
-  const program = mutant(
-    'engine/core/commands/blocks.js',
-    from,
-    `${from} data.reason += ${inline};`,
-  );
+  const becomes = `${from} data.reason += ${inline};`;
+  const program = mutant(['engine/core/commands/blocks.js', from, becomes]);
   const { code, stdout } = await check([personal(), '--no-audit'], program);
   expect(code).toBe(12);
   expect(stdout).toMatch(/entry \d+ \(vote\): /);

@@ -1,4 +1,4 @@
-/** A copy of the built package with one line changed, as a bug for the swarm to find. */
+/** A copy of the built package with lines changed, as a bug for the swarm to find. */
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,15 +6,23 @@ import { temporaryFolder } from '../../support/fixture.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** Returns the command line of the copy. @param file path in dist. */
-export function mutant(file: string, from: string, to: string): string {
+/** A file in dist, the text that it contains once, and the text instead. */
+export type Edit = readonly [file: string, find: string, becomes: string];
+
+/** Returns the command line of the copy. */
+export function mutant(...edits: readonly Edit[]): string {
   const folder = temporaryFolder();
   cpSync(join(root, 'dist'), join(folder, 'dist'), { recursive: true });
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const path = join(folder, 'dist', file);
-  const text = readFileSync(path, 'utf8');
-  expect(text.split(from), `${from} in ${file}`).toHaveLength(2);
-  writeFileSync(path, text.replace(from, to));
+  for (const [file, find, becomes] of edits) {
+    const path = join(folder, 'dist', file);
+    const text = readFileSync(path, 'utf8');
+    expect(text.split(find), `${find} in ${file}`).toHaveLength(2);
+    writeFileSync(
+      path,
+      text.replace(find, () => becomes),
+    );
+  }
   return join(folder, 'dist/cli/main.js');
 }

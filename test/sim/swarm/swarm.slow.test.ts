@@ -131,7 +131,7 @@ const planted: Planted[] = [
 
 const chosen = planted.filter(({ bug }) => full || quick.has(bug));
 test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
-  const program = mutant(...edit);
+  const program = mutant(edit);
   const out = join(temporaryFolder(), 'failure');
   const args = ['swarm', '--first', `${first}`, '--seeds', '200', '--jobs', '2', '--out', out];
   const found = await folkmoot([...args, '--json'], { program });

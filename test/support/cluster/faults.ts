@@ -24,6 +24,12 @@ export const ofProcesses: Record<string, Fault<Around>> = {
     await more(5 + below(20));
     await node.restart();
   },
+  async "etcd's leader is killed"({ order, below, more }) {
+    const leader = await order.leader();
+    await leader.signal('SIGKILL');
+    await more(5 + below(20));
+    leader.restart();
+  },
   async 'two nodes are killed'({ nodes, below, more }) {
     const stays = below(3);
     const killed = nodes.filter((_, at) => at !== stays);
@@ -36,12 +42,6 @@ export const ofProcesses: Record<string, Fault<Around>> = {
     await node.signal('SIGSTOP');
     await sleep(1_000 + below(5_000));
     await node.signal('SIGCONT');
-  },
-  async "etcd's leader is killed"({ order, below, more }) {
-    const leader = await order.leader();
-    await leader.signal('SIGKILL');
-    await more(5 + below(20));
-    leader.restart();
   },
   async "etcd's leader is stopped"({ order, below }) {
     const leader = await order.leader();
