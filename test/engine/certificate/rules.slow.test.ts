@@ -1,20 +1,8 @@
 /** docs/check-certificate.py recomputes the decisions of every rule as checkCertificate does. */
 import { checkCertificate } from 'folkmoot';
-import { composeVote } from '../../../dist/engine/protocol/compose.js';
-import { temporaryFolder } from '../../support/fixture.js';
-import { answerOf, newPopulation } from '../helpers.js';
 import { decide, named } from './decided.js';
 import { lacking, output, python } from './python.js';
-import {
-  amend,
-  amendBody,
-  amendEvent,
-  certificateOf,
-  closing,
-  forged,
-  own,
-  votesIn,
-} from './town.js';
+import { amend, amendBody, amendEvent, closing, forged, own, votesIn } from './town.js';
 
 const networks = 2;
 
@@ -114,23 +102,3 @@ test.skipIf(!python).each([
   }
   for (const line of output(texts)) expect(line, `seed ${seed}`).toMatch(/^holds: /);
 });
-
-test.skipIf(!python)(
-  `effective: a certificate shows nine copies as two votes${lacking}`,
-  async () => {
-    const path = temporaryFolder();
-    const parameters = { correlation_bps: 4_375, least_effective: 2_000 };
-    const genesis = { policy: 'effective', rule: { parameters } } as const;
-    const people = await newPopulation({ path, genesis, verifier: 'inline' });
-    const agents = await people.joinMany(9, ['validator', 'producer']);
-    const hash = await people.open(agents[0]!);
-    for (const agent of agents) {
-      const fields = { block_hash: hash, decision: 'approve', ballot: { model: 'm-1' } } as const;
-      answerOf(await people.submit(composeVote(agent, people.stamp(), fields)));
-    }
-    const text = await certificateOf({ path }, hash);
-    const standings = { approve: 2_000, effective: 2_000, reject: 0 };
-    expect(checkCertificate(text)).toMatchObject({ holds: true, standings });
-    expect(standingsIn(output([text])[0]!.split('\n'))).toEqual(standings);
-  },
-);

@@ -159,20 +159,6 @@ test('oracle: finds every tie that the order of the options decides', () => {
   expect([...ties.keys()].sort()).toEqual([...electionPolicies]);
 });
 
-test('tie: an elimination that the order decides names the other winner', () => {
-  const votes = [
-    { weight: 4, ballot: { ranking: ['Ann', 'Bob', 'Cal'] } },
-    { weight: 3, ballot: { ranking: ['Bob', 'Cal', 'Ann'] } },
-    { weight: 3, ballot: { ranking: ['Cal', 'Ann', 'Bob'] } },
-  ];
-  const poll = { options: ['Ann', 'Bob', 'Cal'], votes };
-  const rule = createRule('instant_runoff', {});
-  expect(decidePoll(rule, poll)).toMatchObject({ choice: 'Ann' });
-  expect(findPollTie(rule, poll)).toEqual({
-    ...{ step: 'elimination 1', winners: ['Ann', 'Cal'], exact: true },
-  });
-});
-
 test('tie: a search over 16 equal options is bounded and names every possible winner', () => {
   const options = Array.from({ length: 16 }, (_, at) => `option-${at}`);
   const rotated = options.map((_, at) => [...options.slice(at), ...options.slice(0, at)]);

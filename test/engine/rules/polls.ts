@@ -43,8 +43,6 @@ export const policies = readdirSync(join(root, 'engine/rules/library'))
 export const ballotPolicies = policies.filter((name) => !isWeightRule(createRule(name).rule));
 /** Policies whose rules choose one of a block's options. */
 export const electionPolicies = policies.filter((name) => createRule(name).usesOptions);
-/** Policies whose ballots are rankings. */
-export const rankedPolicies = ['borda', 'instant_runoff', 'ranked_pairs', 'schulze'] as const;
 /** Policies whose rankings may have tiers of equal options. */
 export const tieredPolicies = ['borda', 'ranked_pairs', 'schulze'];
 

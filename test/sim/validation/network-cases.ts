@@ -475,7 +475,7 @@ const BLOCKS = 3;
  * Runs a few blocks on which everybody votes, over links that lose nothing.
  * @param sizes numbers of agents, from 12 to 2,000.
  */
-export async function messageComplexity(sizes: readonly number[]): Promise<ComplexityRow[]> {
+async function messageComplexity(sizes: readonly number[]): Promise<ComplexityRow[]> {
   const rows: ComplexityRow[] = [];
   for (const topology of topologies) {
     for (const agents of sizes) rows.push(...(await rowsOf(topology, agents)));
