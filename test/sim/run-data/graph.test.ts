@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path';
 import type { KnownGraph } from 'folkmoot/api';
 import { completeScenario, simulate } from 'folkmoot/sim';
+import { START_MS } from '../../support/citizens.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
@@ -171,6 +172,26 @@ test('graph: reports the faults that cut an agent off, at any entry', async () =
     ({ type, data }) => type === 'alliance_update' && data.status === 'active',
   );
   expect(allied.length, 'an alliance was silenced').toBeGreaterThan(0);
+});
+
+test('graph: reports a partition while it lasts', async () => {
+  const { there, network } = await served(join(folder, 'otherwise'));
+  const ids = await idsOf(there);
+  const across = async (entry: number) => {
+    const path = `/api/v1/agents/${ids[14]}/neighbours?at=${entry}`;
+    const { neighbours } = (await there.read(path)) as { neighbours: Neighbour[] };
+    const elsewhere = neighbours.filter(({ agent_id }) => ids.indexOf(agent_id) < 14);
+    return elsewhere.map(({ heard }) => heard);
+  };
+  let during = 0;
+  for (let entry = 0; entry <= network.read.position.seq; entry += 1) {
+    const ms = network.read.log.entry(entry)!.at - START_MS;
+    if (ms < 3_000) expect(new Set(await across(entry))).toEqual(new Set([true]));
+    if (ms < 6_000 || ms >= 14_000) continue;
+    during += 1;
+    expect(new Set(await across(entry))).toEqual(new Set([false]));
+  }
+  expect(during).toBeGreaterThan(0);
 });
 
 test('graph: refuses agents outside the scenario and unknown parameters', async () => {
