@@ -7,7 +7,8 @@ import {
   type Decision,
   type Signatory,
 } from 'folkmoot';
-import { type Caller, type Data, stamp } from './caller.js';
+import { stamp } from '../../support/service/signer.js';
+import type { Caller, Data } from './caller.js';
 
 const everything = ['validator', 'producer'] as const;
 

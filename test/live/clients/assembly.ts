@@ -3,8 +3,9 @@ import { composeDiscuss, type Signatory } from 'folkmoot';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host } from '../../support/host.js';
+import { stamp } from '../../support/service/signer.js';
 import { meta, propose, registration, vote } from './actions.js';
-import { Caller, inParallel, stamp } from './caller.js';
+import { Caller, inParallel } from './caller.js';
 import { Subscriber } from './subscriber.js';
 import type { Transcript } from './transcript.js';
 

@@ -11,13 +11,6 @@ export interface Answer {
 /** Members of `data` that the tests use. */
 export type Data = Record<string, unknown>;
 
-/** Returns a unique current timestamp. */
-export function stamp(): string {
-  last = Math.max(last + 1, Date.now());
-  return new Date(last).toISOString();
-}
-let last = 0;
-
 /** Error message for a truncated response. */
 const CUT = 'the answer was cut';
 

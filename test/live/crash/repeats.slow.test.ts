@@ -6,8 +6,9 @@ import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';
 import { type Line, logLines } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
+import { stamp } from '../../support/service/signer.js';
 import { proposal, registration } from '../clients/actions.js';
-import { type Answer, Caller, expectCut, inParallel, stamp } from '../clients/caller.js';
+import { type Answer, Caller, expectCut, inParallel } from '../clients/caller.js';
 
 const draw = drawnFrom(seed);
 const voters = Array.from({ length: 21 }, (_, number) => signatoryOf(number));

@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { type Host, host, stop } from '../../support/host.js';
 import { type Came, Line } from '../../support/service/line.js';
+import { stamp } from '../../support/service/signer.js';
 import { meme, registration } from '../clients/actions.js';
-import { Caller, stamp } from '../clients/caller.js';
+import { Caller } from '../clients/caller.js';
 
 const faults = fileURLToPath(new URL('./forms-worker-faults.mjs', import.meta.url));
 /** Timeout far above any response time. */

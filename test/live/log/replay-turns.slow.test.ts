@@ -6,8 +6,9 @@ import { composeStatus, createVerifier, Network, type SignedRequest } from 'folk
 import { agentId } from 'folkmoot/signing';
 import { signatoryOf, temporaryFolder } from '../../support/fixture.js';
 import { host, stop } from '../../support/host.js';
+import { stamp } from '../../support/service/signer.js';
 import { meta, registration } from '../clients/actions.js';
-import { Caller, stamp } from '../clients/caller.js';
+import { Caller } from '../clients/caller.js';
 import { Subscriber } from '../clients/subscriber.js';
 
 const EVENTS = 30_000;
