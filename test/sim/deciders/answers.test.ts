@@ -123,7 +123,7 @@ test('answers: retries failures, and uses the first valid answer', async () => {
     (question, response, headers) => {
       const count = (tries.get(question.id) ?? 0) + 1;
       tries.set(question.id, count);
-      if (count === 1) response.statusCode = 503;
+      if (count === 1) response.setHeader('retry-after', '0').statusCode = 503;
       if (count === 2) return { do: 'perhaps' };
       return bySoundness(question, response, headers);
     },
