@@ -58,6 +58,7 @@ describe.each(oneTransport)('memes over %s', (transport) => {
 
   test.each<[string, string | Uint8Array]>([
     ['HTML', '<!doctype html><script>alert(1)</script>'],
+    ['HTML after a byte order mark', '\ufeff<html>'],
     ['an empty file', ''],
   ])('%s: answers 415 and changes nothing', async (_, file) => {
     const { there, ada } = await begin();

@@ -21,7 +21,7 @@ async function until(condition: unknown, sections: Raw = {}) {
 test('until: names the condition that was met first', async () => {
   const { ended_by, measures } = await until([
     { measure: 'votes', at_least: 1_000 },
-    { measure: 'transactions', at_least: 1 },
+    { measure: 'transactions', reaches: 1 },
     { measure: 'decided', at_least: 2 },
   ]);
   expect([ended_by, measures.finalized]).toEqual(['until transactions at_least 1', 1]);
