@@ -326,9 +326,9 @@ class ClusterWorld implements Surroundings {
       }
       if (this.isQuiet && this.#calmSince <= now) this.#checkDeadline(node);
       if (Math.min(now - this.#calmSince, steadyMs) < CALM_MS.settled) continue;
+      if (now - this.#changedAt < CUT_OFF_MS) continue;
       const { version } = network.inner.read.position.order!;
-      const isSettled = now - this.#changedAt > CUT_OFF_MS;
-      if (isSettled && (cutOffMs > 0 || version < this.#versions[0]!)) {
+      if (cutOffMs > 0 || version < this.#versions[0]!) {
         const state = `at batch ${version}, cut off for ${cutOffMs} ms`;
         const text = `node ${name} is ${state}; ${CALM_MS.lag} ms ago, etcd had `;
         this.checks.fail('liveness', 'lags', `${text}${this.#versions[0]}`);
