@@ -1,4 +1,7 @@
-/** Serves a load run's page, which shows a board written by the load process. */
+/**
+ * Serves the pages that have no network: a load run, whose process writes a board, and the gallery
+ * of scenarios.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -10,7 +13,7 @@ import { serverBounds } from './contract/limit-table.js';
 import type { LoadAnswer, LoadState } from './contract/load.js';
 import { createMatcher, type Route, type RouteName, routes } from './contract/routes.js';
 import { serverRoutes } from './contract/server.js';
-import { newToken, readControl, writeControl } from './http/control.js';
+import { newToken, readControl, readGallery, writeControl } from './http/control.js';
 import { EntryChecks } from './http/entry-checks.js';
 import { builtFile, document, parameterReader, parseQuery } from './http/reads.js';
 import { type Answer, jsonResponse, render, success } from './http/response.js';
@@ -25,8 +28,7 @@ import {
 } from './transport/transport.js';
 import { chooseTransport, formatUrl } from './transport/uws-transport.js';
 
-interface LoadServerOptions {
-  board: Board;
+interface PageServerOptions {
   control: Control;
   host: string;
   /** 0 picks a free port. */
@@ -37,29 +39,40 @@ interface LoadServerOptions {
   onFault?: (error: unknown) => void;
 }
 
-interface LoadServer {
+interface PageServer {
   url: string;
-  /** URL of the page; includes the control token if the run can be controlled. */
+  /** URL of the page; includes the control token if the world can be controlled. */
   page: string;
   /** Answers waiting readers, then closes. Idempotent. */
   close(): Promise<void>;
 }
 
 /** @throws {Failure} if the port is unavailable. */
-export async function startLoadServer(options: LoadServerOptions): Promise<LoadServer> {
+export const startLoadServer = (
+  options: PageServerOptions & { board: Board },
+): Promise<PageServer> => startPageServer('load', options);
+
+/** @throws {Failure} if the port is unavailable. */
+export const startGalleryServer = (options: PageServerOptions): Promise<PageServer> =>
+  startPageServer('gallery', options);
+
+async function startPageServer(
+  shows: PageName,
+  options: PageServerOptions & { board?: Board },
+): Promise<PageServer> {
   const { board, control, host, port, onFault = () => {} } = options;
   const { transport } = await chooseTransport(options.transport);
   const token = newToken();
   const hosts = isIP(host) === 0 ? [host] : [];
-  const application = loadApplication({ board, control, token, hosts, onFault });
+  const application = pageApplication({ shows, board, control, token, hosts, onFault });
   const listening = await transport.listen(application, { host, port });
   const url = formatUrl(host, listening.port);
   let closed: Promise<void> | null = null;
   return {
     url,
-    page: `${url}/ui/load${control.can.length > 0 ? `#token=${token}` : ''}`,
+    page: `${url}/ui/${shows}${control.can.length > 0 ? `#token=${token}` : ''}`,
     close() {
-      board.close();
+      board?.close();
       closed ??= listening.close();
       return closed;
     },
@@ -67,11 +80,11 @@ export async function startLoadServer(options: LoadServerOptions): Promise<LoadS
 }
 
 /*
- * A load run's application, which serves the page and its data. Hosts, origins and heads are
- * checked as for a network.
+ * The application, which serves the page and its data. Hosts, origins and heads are checked as for
+ * a network.
  */
 
-interface LoadApplicationOptions extends LoadServices {
+interface PageApplicationOptions extends PageServices {
   /** Allowed host names, in addition to localhost, the host name and all IP addresses. */
   hosts: readonly string[];
   /** Called with an exception raised inside a request. */
@@ -81,7 +94,7 @@ interface LoadApplicationOptions extends LoadServices {
 /** Shutdown delay. A page left open must not delay command exit. */
 const STOP_MS = 2_000;
 
-function loadApplication(options: LoadApplicationOptions): Application {
+function pageApplication(options: PageApplicationOptions): Application {
   const entryChecks = new EntryChecks(options.hosts, []);
   return {
     limits: { ...exchangeLimits, stopMs: STOP_MS },
@@ -90,7 +103,7 @@ function loadApplication(options: LoadApplicationOptions): Application {
     accepts: () => true,
     begin: (head, declared) => new Incoming(options, entryChecks, head, declared),
     open: () => {
-      throw new Error('a load run has no WebSocket');
+      throw new Error('a page without a network has no WebSocket');
     },
   };
 }
@@ -99,7 +112,7 @@ const MOST_BYTES = serverBounds.body.small;
 
 class Incoming implements IncomingRequest {
   readonly readsBody: boolean;
-  readonly #options: LoadApplicationOptions;
+  readonly #options: PageApplicationOptions;
   readonly #entryChecks: EntryChecks;
   readonly #head: RequestHead;
   readonly #gone = new AbortController();
@@ -107,7 +120,7 @@ class Incoming implements IncomingRequest {
   #taken = 0;
 
   constructor(
-    options: LoadApplicationOptions,
+    options: PageApplicationOptions,
     entryChecks: EntryChecks,
     head: RequestHead,
     declared: number | null,
@@ -151,7 +164,7 @@ class Incoming implements IncomingRequest {
     const head = this.#head;
     const refusal = this.#entryChecks.refuse(head) ?? this.#tooLarge(body);
     if (refusal) return { refusal };
-    const found = match(head.method, head.path);
+    const found = matchers[this.#options.shows](head.method, head.path);
     if (!found) return routeNotFound(head);
     if (head.method === 'OPTIONS') return optionsAnswer(head, found.allowed, this.#entryChecks);
     if (!found.route) return methodNotAllowed(head, found.allowed);
@@ -328,18 +341,21 @@ export const loadControl = (
 });
 
 /*
- * A load run's routes: page, data and control. The paths come from the route table, but there is no
- * network.
+ * Routes of a page: its files, data and control. The paths come from the route table, but there is
+ * no network.
  */
 
-interface LoadServices {
-  readonly board: Board;
+type PageName = 'load' | 'gallery';
+
+interface PageServices {
+  readonly shows: PageName;
+  readonly board: Board | undefined;
   readonly control: Control;
   readonly token: string;
 }
 
-interface LoadCall {
-  readonly services: LoadServices;
+interface PageCall {
+  readonly services: PageServices;
   readonly head: RequestHead;
   readonly params: readonly string[];
   readonly body: Body;
@@ -347,30 +363,31 @@ interface LoadCall {
   readonly gone: AbortSignal;
 }
 
-type Handler = (call: LoadCall) => Answer | Promise<Answer>;
+type Handler = (call: PageCall) => Answer | Promise<Answer>;
 
 interface HandledRoute extends Route {
   readonly handle: Handler;
 }
 
-const PAGE = 'load.html';
-const page: Handler = ({ head }) => builtFile(PAGE, head);
+const page: Handler = ({ services: { shows }, head }) => builtFile(`${shows}.html`, head);
 
 const askedOf = parameterReader(serverRoutes.load);
 
 const load: Handler = ({ services: { board }, head, gone }) => {
   const sent = askedOf([], parseQuery(head.target));
   if ('refusal' in sent) return sent;
-  const text = board.read(sent.asked.after, gone);
+  const text = board!.read(sent.asked.after, gone);
   if (text === null) return { refusal: refuse('LOAD_READERS_WAITING') };
   const answer = (json: string) => jsonResponse(200, json);
   return typeof text === 'string' ? answer(text) : text.then(answer);
 };
 
-const root: Handler = () => ({ status: 302, headers: { Location: '/ui/load' }, body: '' });
+const root: Handler = ({ services: { shows } }) => ({
+  ...{ status: 302, headers: { Location: `/ui/${shows}` }, body: '' },
+});
 
 const handlers: Partial<Record<RouteName, Handler>> = {
-  ...{ root, load, control: readControl, control_write: writeControl },
+  ...{ root, control: readControl, control_write: writeControl },
   ...{ page, page_bare: page, page_view: page, page_item: page },
   page_asset: ({ params: [name = ''], head }) => builtFile(name, head),
   live: () => success(200, { status: 'ok' }),
@@ -382,9 +399,12 @@ const handlers: Partial<Record<RouteName, Handler>> = {
   docs_viewer: document('docs_viewer'),
 };
 
-const match = createMatcher(
-  routes.flatMap((route): HandledRoute[] => {
-    const handle = handlers[route.name];
-    return handle ? [{ ...route, handle }] : [];
-  }),
-);
+const matching = (own: typeof handlers) =>
+  createMatcher(
+    routes.flatMap((route): HandledRoute[] => {
+      const handle = own[route.name] ?? handlers[route.name];
+      return handle ? [{ ...route, handle }] : [];
+    }),
+  );
+
+const matchers = { load: matching({ load }), gallery: matching({ gallery: readGallery }) };

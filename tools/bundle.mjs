@@ -220,12 +220,15 @@ async function buildPage(root) {
     .replace('{script}', named(/^page-\w+\.js$/))
     .replace('{style}', named(/^page-\w+\.css$/));
   writeFileSync(join(out, 'index.html'), html);
-  // The same page with a marker for load runs.
-  const load = html
-    .replace('<html ', '<html data-shows="load" ')
-    .replaceAll('/api/v1/network/state', '/api/v1/load');
-  writeFileSync(join(out, 'load.html'), load);
-  writeList(out, ['index.html', 'load.html', ...files]);
+  // The same page with a marker for load runs, and for the gallery.
+  const marked = ['load', 'gallery'].map((shows) => {
+    const text = html
+      .replace('<html ', `<html data-shows="${shows}" `)
+      .replaceAll('/api/v1/network/state', `/api/v1/${shows}`);
+    writeFileSync(join(out, `${shows}.html`), text);
+    return `${shows}.html`;
+  });
+  writeList(out, ['index.html', ...marked, ...files]);
   return [workers, page, await buildExported(root, common)];
 }
 

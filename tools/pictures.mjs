@@ -1,7 +1,8 @@
-// Writes docs/pictures, which contains screenshots of the page with generated runs. Arguments
-// select pictures by name. Uses Chromium from the variable CHROMIUM, or Debian's headless shell.
+// Writes docs/pictures, which contains screenshots of the page with generated runs, and the record
+// of the gallery. Arguments select pictures by name, or `gallery`. Uses Chromium from the variable
+// CHROMIUM, or Debian's headless shell.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -52,6 +53,7 @@ const pictures = [
   { of: 'load', name: 'load', path: 'load', size: tall, colorScheme: 'light' },
 ];
 const names = process.argv.slice(2);
+if (names.length === 0 || names.includes('gallery')) recordGallery();
 const wanted = pictures.filter(({ name }) => names.length === 0 || names.includes(name));
 
 const browser = await chromium.launch({
@@ -71,6 +73,33 @@ try {
 } finally {
   await browser.close();
   rmSync(folder, { recursive: true, force: true });
+}
+
+/**
+ * Records how the run of each shipped scenario ends, and the processor time that it takes without
+ * a page, for `folkmoot gallery`. Processor time depends less on other work than wall time.
+ */
+function recordGallery() {
+  const out = join(folder, 'run');
+  const spent = join(folder, 'spent');
+  const preload = join(folder, 'spent.cjs');
+  const used = 'const { user, system } = process.cpuUsage();';
+  const write = `require('fs').writeFileSync(${JSON.stringify(spent)}, String(user + system));`;
+  writeFileSync(preload, `process.on('exit', () => { ${used} ${write} });`);
+  const run = (...args) =>
+    spawnSync(process.execPath, ['--require', preload, folkmoot, ...args], { stdio: 'pipe' });
+  const records = JSON.parse(String(run('gallery', '--json').stdout)).map(({ name }) => {
+    run('sim', name, '--verifier', 'off', '--no-audit', '--out', out);
+    const [head, ...lines] = readFileSync(join(out, 'blocks.csv'), 'utf8').trim().split('\n');
+    const column = head.split(',').indexOf('status');
+    const ends = lines.map((line) => line.split(',')[column]).filter((one) => one !== 'voting');
+    rmSync(out, { recursive: true });
+    run('sim', name, '--log', 'none', '--json');
+    const cpu_ms = Math.round(Number(readFileSync(spent, 'utf8')) / 1_000);
+    return [name, { outcomes: ends.map((one) => one[0].toUpperCase()).join(''), cpu_ms }];
+  });
+  const text = JSON.stringify(Object.fromEntries(records), null, 2);
+  writeFileSync(join(root, 'sim/scenarios/gallery.json'), `${text}\n`);
 }
 
 async function take(url, { name, path, size: viewport, colorScheme }, drawn) {

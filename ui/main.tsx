@@ -1,6 +1,6 @@
 /**
  * Entry point of the page on a server. Places are paths below /ui/, and requests go over HTTP.
- * Starts the network page or, if the HTML says so, the load-run page.
+ * Starts the network page or, if the HTML says so, the page of a load run or of the gallery.
  */
 import { createTrustedRules, type Home, type Place, setHome } from './home.js';
 import { begin } from './shell.js';
@@ -44,8 +44,11 @@ function decoded(part: string): string {
 }
 
 setHome(served);
-if (document.documentElement.dataset.shows === 'load') {
+const { shows } = document.documentElement.dataset;
+if (shows === 'load') {
   void import('./load/load.js').then(({ beginLoad }) => beginLoad());
+} else if (shows === 'gallery') {
+  void import('./gallery.js').then(({ beginGallery }) => beginGallery());
 } else {
   begin();
 }

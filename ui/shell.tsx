@@ -49,58 +49,42 @@ interface ViewEntry {
   title: string;
   /** Group in the navigation, which lists the view; null if links lead there. */
   group: 'Watch' | 'Understand' | 'Verify' | null;
+  load(): Promise<{ View: ComponentType<ViewProps> }>;
   /** Requirement for listing the view. */
   needs?: Requirement;
   /** Returns true while the view is listed. Default: always. */
   when?(): boolean;
-  load(): Promise<{ View: ComponentType<ViewProps> }>;
 }
 
 /** Stands for a view that the file leaves out, and that `Loaded` therefore never loads. */
 const absent = () => Promise.reject(new Error('not in this file'));
 
+const view = (
+  path: string,
+  title: string,
+  group: ViewEntry['group'],
+  load: ViewEntry['load'],
+  more: Partial<ViewEntry> = {},
+): ViewEntry => ({ path, title, group, load, ...more });
+
+const atServer = { needs: 'server' } as const;
+const networkView = IN_FILE ? absent : () => import('./views/network.js');
+const experiment = IN_FILE ? absent : () => import('./views/experiment.js');
+const doctor = IN_FILE ? absent : () => import('./views/doctor.js');
+
 /** All views in navigation order. Each view is loaded on first use. */
 const views: readonly ViewEntry[] = [
-  { path: 'now', title: 'Now', group: 'Watch', load: () => import('./views/now.js') },
-  { path: 'agents', title: 'Agents', group: 'Watch', load: () => import('./views/agents.js') },
-  {
-    path: 'network',
-    title: 'Network',
-    group: 'Watch',
-    needs: 'server',
-    load: IN_FILE ? absent : () => import('./views/network.js'),
-  },
-  {
-    path: 'experiment',
-    title: 'Experiment',
-    group: 'Watch',
-    needs: 'server',
-    when: () => canRun(),
-    load: IN_FILE ? absent : () => import('./views/experiment.js'),
-  },
-  { path: 'block', title: 'Block', group: 'Understand', load: () => import('./views/block.js') },
-  {
-    path: 'opinion',
-    title: 'Opinion',
-    group: 'Understand',
-    load: () => import('./views/opinion.js'),
-  },
-  { path: 'talk', title: 'Talk', group: 'Understand', load: () => import('./views/talk.js') },
-  {
-    path: 'alliances',
-    title: 'Alliances',
-    group: 'Understand',
-    load: () => import('./views/alliances.js'),
-  },
-  { path: 'explore', title: 'Explore', group: 'Verify', load: () => import('./views/explore.js') },
-  {
-    path: 'doctor',
-    title: 'Request doctor',
-    group: 'Verify',
-    needs: 'server',
-    load: IN_FILE ? absent : () => import('./views/doctor.js'),
-  },
-  { path: 'agent', title: 'Agent', group: null, load: () => import('./views/agent.js') },
+  view('now', 'Now', 'Watch', () => import('./views/now.js')),
+  view('agents', 'Agents', 'Watch', () => import('./views/agents.js')),
+  view('network', 'Network', 'Watch', networkView, atServer),
+  view('experiment', 'Experiment', 'Watch', experiment, { ...atServer, when: () => canRun() }),
+  view('block', 'Block', 'Understand', () => import('./views/block.js')),
+  view('opinion', 'Opinion', 'Understand', () => import('./views/opinion.js')),
+  view('talk', 'Talk', 'Understand', () => import('./views/talk.js')),
+  view('alliances', 'Alliances', 'Understand', () => import('./views/alliances.js')),
+  view('explore', 'Explore', 'Verify', () => import('./views/explore.js')),
+  view('doctor', 'Request doctor', 'Verify', doctor, atServer),
+  view('agent', 'Agent', null, () => import('./views/agent.js')),
 ];
 
 const viewGroups = ['Watch', 'Understand', 'Verify'] as const;

@@ -4,9 +4,9 @@ import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { BlockStatus, nullable, Timestamp } from '../../engine/protocol/schema/primitives.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
-const worldKinds = ['live', 'sim', 'folder', 'load'] as const;
+const worldKinds = ['live', 'sim', 'folder', 'load', 'gallery'] as const;
 /**
- * Kind of world: a live network, a simulation, a data folder or a load run.
+ * Kind of world: a live network, a simulation, a data folder, a load run or the gallery.
  *
  * @useDeclaredType
  */
@@ -57,6 +57,8 @@ export const controlCommands = {
   }),
   /** Ends the runs that `run` started. */
   cancel: Type.Object({ do: Type.Literal('cancel') }),
+  /** Runs a scenario of the gallery in a process of its own, which serves the page of the run. */
+  watch: Type.Object({ do: Type.Literal('watch'), scenario: Type.String({ maxLength: 100 }) }),
   /** Null means as fast as possible. */
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;
@@ -197,6 +199,43 @@ export const RunsView = Type.Object({
  */
 export type RunsView = Static<typeof RunsView>;
 
+const Exhibit = Type.Object({
+  name: Type.String(),
+  title: Type.String(),
+  question: Type.String(),
+  agents: Type.Integer(),
+  rule: Type.String(),
+  length: Type.String({ description: 'when the run ends' }),
+  expect: Type.String({ description: 'expected verdict' }),
+  command: Type.String({ description: 'command that shows the run' }),
+  outcomes: Type.String({
+    description:
+      'one letter per closed block of a recorded run: Finalized, Rejected, Expired, Orphaned',
+  }),
+  cpu_ms: nullable(Type.Integer({ description: 'processor time of a run without a page' })),
+  groups: Type.Array(Type.Integer(), { description: 'agents of each group' }),
+  links: Type.Array(Type.Array(Type.Integer()), {
+    description: 'a part of the links of the graph, between numbers of agents',
+  }),
+  state: Type.Enum(['idle', 'starting', 'open', 'failed']),
+  page: Type.Optional(Type.String({ description: 'page of the run; only for the token' })),
+  why: Type.Optional(Type.String({ description: 'reason for the failure' })),
+});
+/**
+ * A shipped scenario in the gallery.
+ *
+ * @interface
+ */
+export type Exhibit = Static<typeof Exhibit>;
+
+export const GalleryView = Type.Object({ scenarios: Type.Array(Exhibit) });
+/**
+ * The shipped scenarios, with a picture, the run time and the outcome to expect.
+ *
+ * @interface
+ */
+export type GalleryView = Static<typeof GalleryView>;
+
 /** Makes the runs of the commands `run` and `cancel`. */
 export interface RunMaker {
   view(mayStart: boolean): RunsView;
@@ -221,6 +260,12 @@ export interface Control {
    * @param mayStart true for a reader with the control token.
    */
   readonly runs?: (mayStart: boolean) => RunsView;
+  /**
+   * Scenarios of the command `watch`. Absent if the world has none.
+   *
+   * @param mayStart true for a reader with the control token.
+   */
+  readonly gallery?: (mayStart: boolean) => GalleryView;
   /**
    * Executes a command listed in `can`. Resolves once the command has taken effect, or to a refusal
    * if it failed.

@@ -136,7 +136,7 @@ export const serverBounds = {
     /** Blocks scanned per page of an agent's votes. */
     voteBlocks: 1_000,
     /** Graph links that the scenario includes. */
-    graphEdges: 10_000,
+    graphEdges: 50_000,
     /** Links among the neighbours on one page. */
     neighbourLinks: 5_000,
   },

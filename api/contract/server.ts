@@ -14,7 +14,7 @@ import {
 } from '../../engine/protocol/schema/primitives.js';
 import { Epoch, ErrorCodes, Topics } from './answers.js';
 import { socketLimits } from './channels.js';
-import { ControlView, controlCommands, RunsView } from './control.js';
+import { ControlView, controlCommands, GalleryView, RunsView } from './control.js';
 import { serverBounds } from './limit-table.js';
 import { LoadView } from './load.js';
 import { type Declared, idInPath, inPath, whole } from './route.js';
@@ -230,6 +230,17 @@ for ${socketLimits.rememberMs / 1000} seconds.`,
 started runs, and their differences from the scenario as given, by pairs of equal seeds.`,
     extension: true,
     answer: RunsView,
+    reasons: ['NO_CONTROL', 'QUOTA_USED'],
+  },
+  gallery: {
+    path: '/api/v1/gallery',
+    id: 'listGallery',
+    tag: 'control',
+    summary: 'Shipped scenarios that the page can run',
+    text: `Available where \`can\` has \`watch\`; else 409. Only a request with the control token
+gets the address of a started run.`,
+    extension: true,
+    answer: GalleryView,
     reasons: ['NO_CONTROL', 'QUOTA_USED'],
   },
   control_write: {

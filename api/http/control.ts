@@ -42,6 +42,12 @@ export function readRuns({ services: { control, token }, head }: ControlCall): A
   return success(200, control.runs(findTokenProblem(head, token) === null));
 }
 
+/** Any client may read. Only a reader with the token sees the addresses of the runs. */
+export function readGallery({ services: { control, token }, head }: ControlCall): Answer {
+  if (!control.gallery) return { refusal: cannot('watch', control.can) };
+  return success(200, control.gallery(findTokenProblem(head, token) === null));
+}
+
 export async function writeControl({ services, head, body }: ControlCall): Promise<Answer> {
   const { control, token } = services;
   const refusal = findTokenProblem(head, token);

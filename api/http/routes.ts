@@ -7,7 +7,7 @@ import { reads } from '../contract/reads.js';
 import { createMatcher, type RouteName, routes } from '../contract/routes.js';
 import { documentRoutes, operatorRoutes, pageRoutes, serverRoutes } from '../contract/server.js';
 import { shownReads } from '../contract/views.js';
-import { readControl, readRuns, writeControl } from './control.js';
+import { readControl, readGallery, readRuns, writeControl } from './control.js';
 import { debugSocket, debugVerify, liveness, metrics, readiness } from './diagnostics.js';
 import type { HandledRoute, Handler } from './handler.js';
 import { asking, document, page, pageAsset, rateLimited } from './reads.js';
@@ -83,7 +83,7 @@ const memeContent = asking(serverRoutes.meme_content, ({ services }, { meme_id: 
 const handlersOfServer: Record<keyof typeof serverRoutes, Handler> = {
   ...{ root, meta, meme_content: memeContent, cluster, load },
   ...{ debug_ws: debugSocket, debug_verify: debugVerify },
-  ...{ control: readControl, runs: readRuns, control_write: writeControl },
+  ...{ control: readControl, runs: readRuns, gallery: readGallery, control_write: writeControl },
 };
 
 const pages: Record<keyof typeof pageRoutes, Handler> = {

@@ -26,16 +26,17 @@ interface Band {
   numbers: readonly number[];
 }
 
+/** A band's cells, in CSS pixels. */
 interface PlacedBand extends Band {
-  /** Top of the first row, in CSS pixels. */
+  left: number;
   top: number;
+  width: number;
   height: number;
 }
 
 export interface Layout {
   /** Distance between cells, in CSS pixels. */
   pitch: number;
-  columns: number;
   width: number;
   height: number;
   bands: readonly PlacedBand[];
@@ -46,72 +47,79 @@ export interface Layout {
   order: Int32Array;
 }
 
-const LARGEST_CELL = 120;
+const LARGEST_CELL = 190;
 const SMALLEST_CELL = 5;
+/** Least distance between bands that are side by side. */
+const BAND_GAP = 18;
 /** Height of a band's label, in CSS pixels. */
 const LABEL_HEIGHT = 20;
 
+/** Places bands in rows of equally wide columns, as many as permit the largest cells. */
 export function layOut(bands: readonly Band[], count: number, width: number, room: number): Layout {
   const labels = bands.length > 1 ? LABEL_HEIGHT : 0;
-  const heightAt = (pitch: number) => {
-    const columns = Math.max(1, Math.floor(width / pitch));
-    return bands.reduce(
-      (sum, { numbers }) => sum + Math.ceil(numbers.length / columns) * pitch + labels,
-      0,
-    );
+  const place = (across: number, pitch: number) => {
+    const wide = (width + BAND_GAP) / across;
+    const columns = Math.max(1, Math.floor((wide - BAND_GAP) / pitch));
+    let [top, next] = [0, 0];
+    const placed = bands.map((band, index): PlacedBand => {
+      if (index % across === 0) top = next + labels;
+      const height = Math.ceil(band.numbers.length / columns) * pitch;
+      next = Math.max(next, top + height);
+      const left = Math.floor((index % across) * wide);
+      return { ...band, left, top, width: columns * pitch, height };
+    });
+    return { placed, pitch, height: next };
   };
-  let pitch = LARGEST_CELL;
-  while (pitch > SMALLEST_CELL && heightAt(pitch) > room) pitch -= 1;
-  const columns = Math.max(1, Math.floor(width / pitch));
+  const largest = (across: number) => {
+    let pitch = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(width / across)));
+    while (pitch > SMALLEST_CELL && place(across, pitch).height > room) pitch -= 1;
+    return place(across, pitch);
+  };
+  const tried = bands.map((_, index) => largest(index + 1));
+  const { placed, pitch, height } = tried.reduce((best, one) =>
+    one.pitch > best.pitch || (one.pitch === best.pitch && one.height < best.height) ? one : best,
+  );
   const x = new Int32Array(count).fill(-1);
   const y = new Int32Array(count).fill(-1);
-  const order = new Int32Array(bands.reduce((sum, { numbers }) => sum + numbers.length, 0));
-  let top = 0;
-  let next = 0;
-  const placed = bands.map((band) => {
-    top += labels;
-    for (const [place, number] of band.numbers.entries()) {
-      x[number] = (place % columns) * pitch;
-      y[number] = top + Math.floor(place / columns) * pitch;
-      order[next] = number;
-      next += 1;
+  for (const { numbers, left, top, width: wide } of placed) {
+    for (const [index, number] of numbers.entries()) {
+      x[number] = left + (index % (wide / pitch)) * pitch;
+      y[number] = top + Math.floor(index / (wide / pitch)) * pitch;
     }
-    const height = Math.ceil(band.numbers.length / columns) * pitch;
-    const here = { ...band, top, height };
-    top += height;
-    return here;
-  });
-  return { pitch, columns, width, height: top, bands: placed, x, y, order };
+  }
+  const order = Int32Array.from(placed.flatMap(({ numbers }) => numbers));
+  return { pitch, width, height, bands: placed, x, y, order };
 }
 
 /** Returns the agent at a point, or null. */
-export function findAgentAt(
-  { bands, pitch, columns }: Layout,
-  x: number,
-  y: number,
-): number | null {
-  const band = bands.find(({ top, height }) => y >= top && y < top + height);
-  const column = Math.floor(x / pitch);
-  if (!band || column < 0 || column >= columns) return null;
-  return band.numbers[Math.floor((y - band.top) / pitch) * columns + column] ?? null;
+export function findAgentAt({ bands, pitch }: Layout, x: number, y: number): number | null {
+  for (const { left, top, width, height, numbers } of bands) {
+    if (x < left || x >= left + width || y < top || y >= top + height) continue;
+    const row = Math.floor((y - top) / pitch);
+    return numbers[row * (width / pitch) + Math.floor((x - left) / pitch)] ?? null;
+  }
+  return null;
 }
 
 /** Returns the agent that an arrow key selects. */
-export function neighbour({ order, columns }: Layout, from: number, key: string): number | null {
+export function neighbour({ order, x, y, pitch }: Layout, from: number, key: string) {
   const place = order.indexOf(from);
   const steps: Record<string, number> = {
     ArrowLeft: -1,
     ArrowRight: 1,
-    ArrowUp: -columns,
-    ArrowDown: columns,
     Home: -place,
     End: order.length - 1 - place,
-    PageUp: -10 * columns,
-    PageDown: 10 * columns,
   };
+  const rows: Record<string, number> = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 };
+  if (order.length === 0) return null;
   const step = steps[key];
-  if (step === undefined || order.length === 0) return null;
-  return order[Math.min(order.length - 1, Math.max(0, place + step))]!;
+  if (step !== undefined) return order[Math.min(order.length - 1, Math.max(0, place + step))]!;
+  const down = rows[key];
+  if (down === undefined) return null;
+  const target = y[from]! + down * pitch;
+  const far = (one: number) => 3 * Math.abs(x[one]! - x[from]!) + Math.abs(y[one]! - target);
+  const ahead = order.filter((one) => (y[one]! - y[from]!) * down > 0);
+  return ahead.reduce((best, one) => (far(one) < far(best) ? one : best), ahead[0] ?? from);
 }
 
 /** `group` is offered only where a scenario is loaded. */

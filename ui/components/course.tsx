@@ -24,16 +24,10 @@ interface Ended {
 }
 
 type Tally = Pick<BlockItem, 'approve' | 'reject' | 'electors' | 'proposed_at'> & { voted: number };
+type End = Pick<Ended, 'number' | 'at' | 'entry'> & { status: string };
 
-function endedOf(
-  {
-    number,
-    at,
-    entry,
-    status,
-  }: { number: number; at: number; entry: number | null; status: string },
-  { approve, reject, voted, electors, proposed_at }: Tally,
-): Ended {
+function endedOf({ number, at, entry, status, ...tally }: End & Tally): Ended {
+  const { approve, reject, voted, electors, proposed_at } = tally;
   const weight = approve + reject;
   return {
     ...{ number, at, entry, isFinal: status === 'finalized', tookMs: at - proposed_at },
@@ -52,18 +46,15 @@ const ended = computed<readonly Ended[]>(() => {
   const found = new Map<number, Ended>();
   const entries = new Map<number, number>();
   for (const closing of overview.value?.closings ?? []) {
-    const { block: number = -1, at = 0, entry, status } = closing;
+    const { block: number = -1, at = 0, entry } = closing;
     entries.set(number, entry);
-    if (hasTally(closing)) found.set(number, endedOf({ number, at, entry, status }, closing));
+    if (hasTally(closing)) found.set(number, endedOf({ ...closing, number, at }));
   }
   for (const block of blocks.value) {
-    const { number, closed_at: at, status, approvals, rejections } = block;
+    const { number, closed_at: at, approvals, rejections } = block;
     if (at === null || found.has(number)) continue;
     const entry = entries.get(number) ?? null;
-    found.set(
-      number,
-      endedOf({ number, at, entry, status }, { ...block, voted: approvals + rejections }),
-    );
+    found.set(number, endedOf({ ...block, at, entry, voted: approvals + rejections }));
   }
   const known = `${overview.value?.epoch} ${found.size} ${entries.size}`;
   if (known !== last.of) {

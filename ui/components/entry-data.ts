@@ -1,5 +1,5 @@
 /** Hooks that read data at the current entry, from the server and from the worker. */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { askWorker } from '../data/connect.js';
 import { clock, position } from '../data/store.js';
 import { type FetchState, useFetch } from './requests.js';
@@ -40,33 +40,14 @@ export function buildPath(path: string, entry: number | null, more: Record<strin
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Minimum time between requests, because a live snapshot changes many times per second. */
-const LEAST_ASK_MS = 500;
-
 /** Asks when `key` changes. Keeps the previous answer until the next one or a failure. */
-export function useAsked<T>(key: string, asking: () => Promise<T>, leastMs = LEAST_ASK_MS) {
-  const [{ found, why }, set] = useState<{ found: T | null; why: string }>(nothing);
-  const [turn, again] = useState(0);
-  const asked = useRef(0);
-  useEffect(() => {
-    let wanted = true;
-    const ask = () => {
-      asked.current = performance.now();
-      asking().then(
-        (answer) => wanted && set({ found: answer, why: '' }),
-        (error: Error) => wanted && set({ found: null, why: error.message }),
-      );
-    };
-    const timer = setTimeout(ask, Math.max(0, asked.current + leastMs - performance.now()));
-    return () => {
-      clearTimeout(timer);
-      wanted = false;
-    };
-  }, [key, turn]);
-  return { found, why, again: () => again(turn + 1) };
+export function useAsked<T>(key: string, asking: () => Promise<T>, leastMs?: number) {
+  const [state, again] = useFetch(key, asking, leastMs);
+  const last = useRef<T | null>(null);
+  if (state.is === 'here') last.current = state.data;
+  if (state.is === 'failed') last.current = null;
+  return { found: last.current, why: state.is === 'failed' ? state.why : '', again };
 }
-
-const nothing = { found: null, why: '' };
 
 /** Asks the worker again at every entry. Returns null until the first answer. */
 export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {

@@ -19,6 +19,7 @@ import {
   neighbour,
 } from './bands.js';
 import { cleanText, describeAgent, useWidth, watchScheme } from './labels.js';
+import { resizeCanvas, Tip } from './plane.js';
 import { groups } from './requests.js';
 
 interface GridProps {
@@ -106,47 +107,12 @@ export function Grid(props: GridProps) {
 function Labels({ layout }: { layout: Layout }) {
   return (
     <>
-      {layout.bands.map(({ name, numbers, top }) => (
-        <span key={name} class="band-name" style={{ top: `${top - 19}px` }}>
+      {layout.bands.map(({ name, numbers, left, top }) => (
+        <span key={name} class="band-name" style={{ left: `${left}px`, top: `${top - 19}px` }}>
           <b>{name}</b> {numbers.length}
         </span>
       ))}
     </>
-  );
-}
-
-/** The name of an agent beside the pointer. */
-/** Hit radius of a mark, in pixels. */
-const NEAR = 14;
-
-/** Finds the mark nearest to the pointer; null if none is near. `x` and `y` are on the canvas. */
-export function findNearest(
-  { clientX, clientY, currentTarget }: MouseEvent,
-  marks: number,
-  distanceOf: (mark: number, x: number, y: number) => number,
-): { x: number; y: number; mark: number } | null {
-  const { left, top } = (currentTarget as Element).getBoundingClientRect();
-  const [x, y] = [clientX - left, clientY - top];
-  let [found, least] = [-1, NEAR];
-  for (let mark = 0; mark < marks; mark += 1) {
-    const far = distanceOf(mark, x, y);
-    if (far < least) [found, least] = [mark, far];
-  }
-  return found < 0 ? null : { x, y, mark: found };
-}
-
-export function Tip({
-  at,
-  width,
-}: {
-  at: { x: number; y: number; number: number };
-  width: number;
-}) {
-  const left = `${Math.min(at.x + 12, Math.max(0, width - 250))}px`;
-  return (
-    <p class="tip" style={{ left, top: `${at.y + 14}px` }}>
-      {describeAgent(at.number)}
-    </p>
   );
 }
 
@@ -230,13 +196,7 @@ function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Pain
 }
 
 function sized(element: HTMLCanvasElement, { width, height }: Layout): CanvasRenderingContext2D {
-  const ratio = devicePixelRatio;
-  element.width = Math.ceil(width * ratio);
-  element.height = Math.ceil((height + 2) * ratio);
-  element.style.width = `${width}px`;
-  element.style.height = `${height + 2}px`;
-  const context = element.getContext('2d', { alpha: true })!;
-  context.scale(ratio, ratio);
+  const context = resizeCanvas(element, width, height + 2);
   context.translate(1, 1);
   return context;
 }
@@ -310,7 +270,7 @@ const NAMED_CELL = 46;
 /** Writes the agent's name on a strip at the foot of its cell. */
 function paintName({ context, ink }: Painter, number: number, { x, y, size }: Cell): void {
   const name = cleanText(agents.rows[number]?.name ?? '', 24);
-  const high = 14;
+  const high = size > 90 ? 18 : 14;
   context.fillStyle = ink.paper;
   context.fillRect(x + 1, y + size - high - 1, size - 2, high);
   context.save();
@@ -318,7 +278,7 @@ function paintName({ context, ink }: Painter, number: number, { x, y, size }: Ce
   context.rect(x + 2, y + size - high - 1, size - 4, high);
   context.clip();
   context.fillStyle = ink.ink;
-  context.font = '10.5px system-ui, sans-serif';
+  context.font = `${size > 90 ? 13 : 10.5}px system-ui, sans-serif`;
   context.textAlign = 'left';
   context.textBaseline = 'middle';
   context.fillText(name, x + 3, y + size - high / 2 - 1);

@@ -65,9 +65,18 @@ export function toSentence(message: string): string {
 
 export const messageKinds: Readonly<Record<MessageKind, string>> = {
   remark: 'remark',
-  reason: 'vote reason',
+  reason: 'reason',
   meme: 'meme',
 };
+
+/** Returns the side of a message: of a vote's decision, or of a remark's sentiment. */
+export function sideOf(stance: string): 'for' | 'against' | 'neutral' {
+  if (stance === 'approve' || stance === 'positive') return 'for';
+  return stance === 'reject' || stance === 'negative' ? 'against' : 'neutral';
+}
+
+export const messageText = ({ kind, stance }: { kind: MessageKind; stance: string }): string =>
+  stance === '' ? messageKinds[kind] : `${messageKinds[kind]}, ${sideOf(stance)}`;
 
 interface EqualMessages {
   said: { kind: MessageKind };
@@ -128,7 +137,6 @@ export function formatElapsed(ms: number, longest = ms): string {
 
 const two = (value: number) => String(value).padStart(2, '0');
 
-/** Engine time of the first entry in ms; 0 if unknown. */
 /** Time of the first entry, milliseconds since 1970; 0 until it is known. */
 export const beginning = (): number => overview.value?.buckets[0]?.at ?? 0;
 

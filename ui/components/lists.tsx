@@ -37,15 +37,18 @@ export function Segments<T extends string>(props: SegmentsProps<T>) {
 
 interface PanelProps {
   title: string;
+  /** Short text beside the title. */
+  note?: ComponentChildren;
   class?: string;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }
 
-export function Panel({ title, class: look = '', children }: PanelProps) {
+export function Panel({ title, note, class: look = '', children }: PanelProps) {
   return (
     <section class={`panel ${look}`} aria-label={title}>
       <header>
         <h2>{title}</h2>
+        {note && <p>{note}</p>}
       </header>
       {children}
     </section>
@@ -85,44 +88,48 @@ export function Figure({ title, caption, chart, table, children }: FigureProps) 
 }
 
 interface RowsProps {
-  caption: string;
-  head: readonly string[];
+  caption: ComponentChildren;
+  /** True to show the caption to screen readers only. */
+  isNamed?: boolean;
+  head: readonly ComponentChildren[];
   /** Indices of numeric columns, and of columns with long texts. */
   numeric?: readonly number[];
   wide?: readonly number[];
   rows: readonly (readonly ComponentChildren[])[];
+  /** Order of each column, for a table that the reader sorts. */
+  sorted?: readonly ('none' | 'ascending' | 'descending')[];
+  class?: string;
+  rowClass?(row: number): string;
 }
 
 /** Table with row headers in the first column. */
-export function Rows({ caption, head, rows, numeric = [], wide = [] }: RowsProps) {
+export function Rows(props: RowsProps) {
+  const { caption, isNamed, head, rows, numeric = [], wide = [], sorted, rowClass } = props;
   const kind = (column: number) =>
     numeric.includes(column) ? 'number' : wide.includes(column) ? 'wide' : '';
   return (
-    <table>
-      <caption>{caption}</caption>
+    <table class={props.class}>
+      <caption class={isNamed ? 'unseen' : ''}>{caption}</caption>
       <thead>
         <tr>
           {head.map((name, column) => (
-            <th key={name} scope="col" class={kind(column)}>
+            <th key={column} scope="col" class={kind(column)} aria-sort={sorted?.[column]}>
               {name}
             </th>
           ))}
         </tr>
       </thead>
       <tbody>
-        {rows.map((cells, row) => (
-          <tr key={row}>
-            {cells.map((cell, column) =>
-              column === 0 ? (
-                <th key={column} scope="row" class={kind(column)}>
-                  {cell}
-                </th>
-              ) : (
-                <td key={column} class={kind(column)}>
-                  {cell}
-                </td>
-              ),
-            )}
+        {rows.map(([first, ...cells], row) => (
+          <tr key={row} class={rowClass?.(row)}>
+            <th scope="row" class={kind(0)}>
+              {first}
+            </th>
+            {cells.map((cell, column) => (
+              <td key={column} class={kind(column + 1)}>
+                {cell}
+              </td>
+            ))}
           </tr>
         ))}
       </tbody>

@@ -101,7 +101,11 @@ export type FetchState<T> =
 const LEAST_FETCH_MS = 500;
 
 /** Fetches when `key` changes, and again when the returned function is called. */
-export function useFetch<T>(key: string, fetching: () => Promise<T>): [FetchState<T>, () => void] {
+export function useFetch<T>(
+  key: string,
+  fetching: () => Promise<T>,
+  leastMs = LEAST_FETCH_MS,
+): [FetchState<T>, () => void] {
   const [state, set] = useState<FetchState<T> & { of: string }>({ is: 'coming', of: key });
   const [turn, again] = useState(0);
   const asked = useRef(0);
@@ -121,7 +125,7 @@ export function useFetch<T>(key: string, fetching: () => Promise<T>): [FetchStat
       asked.current = performance.now();
       fetching().then((got) => wanted && set({ is: 'here', data: got, of: key }), fail);
     };
-    timer = setTimeout(ask, Math.max(0, asked.current + LEAST_FETCH_MS - performance.now()));
+    timer = setTimeout(ask, Math.max(0, asked.current + leastMs - performance.now()));
     return () => {
       wanted = false;
       clearTimeout(timer);
@@ -178,6 +182,8 @@ export const groups = signal<Groups | null>(null);
 export interface Graph {
   topology: string;
   ids: readonly string[];
+  /** Index of the group, by position. */
+  groups: readonly number[];
   edges: readonly (readonly [number, number])[];
 }
 
@@ -225,7 +231,9 @@ function graphIn({
 }: AnswerOf<(typeof shownReads)['scenario']>): Graph | null {
   if (!found?.edges) return null;
   const edges = found.edges.map(([one, other]) => [one!, other!] as const);
-  return { topology: found.topology, ids: all.flatMap(({ agents: ids }) => ids), edges };
+  const ids = all.flatMap(({ agents: own }) => own);
+  const groupsOf = all.flatMap(({ agents: own }, group) => own.map(() => group));
+  return { topology: found.topology, ids, groups: groupsOf, edges };
 }
 
 function grouped(all: ScenarioView['groups']): Groups | null {

@@ -39,11 +39,10 @@ const around: Answer = ({ source }, { from, to }: { from: number; to: number }) 
 const said: Answer = ({ source }, of: { before: number; kind: MessageKind | null }) =>
   saidBefore(source, of);
 
-const remarks: Answer = ({ source }, of: RemarkRange | null) =>
-  of ? remarksAbout(source, of) : [];
+const about: Answer = ({ source }, of: Topic | null) => (of ? messagesAbout(source, of) : []);
 
 export const answers: Readonly<Record<string, Answer>> = {
-  ...{ ballots, opinion, votes, alike, around, said, remarks },
+  ...{ ballots, opinion, votes, alike, around, said, about },
 };
 
 /**
@@ -90,14 +89,6 @@ function addTo(lines: Map<string, MessageLine>, said: Message): void {
   line.blocks.add(said.what);
   lines.set(key, line);
 }
-
-/** Merges two lines of equal messages and keeps the newer line's message. */
-export const mergeLines = (newer: MessageLine, older: MessageLine): MessageLine => ({
-  said: newer.said,
-  count: newer.count + older.count,
-  agents: new Set([...newer.agents, ...older.agents]),
-  blocks: new Set([...newer.blocks, ...older.blocks]),
-});
 
 /** Lines per page. */
 const SAID_LINES = 30;
@@ -156,34 +147,41 @@ async function spansOf(source: Source, from: number, to: number): Promise<RowBat
   return batches;
 }
 
-interface RemarkRange {
-  /** Block number, and the entries between which its remarks are read. */
+interface Topic {
+  /** Block number, and the entries between which its messages are read. */
   block: number;
   from: number;
   to: number;
-  /** Time of closing, after which there are no remarks; null while the block is in voting. */
+  /** Time of closing, after which there are no messages; null while the block is in voting. */
   closedAt: number | null;
+  /** Null for remarks and vote reasons. */
+  kind: MessageKind | null;
 }
 
 /** Entries per request: fewer than the messages that a server sends at most. */
-const REMARK_ENTRIES = 400;
-/** Longest range in which remarks about a block are read. */
-const MOST_REMARK_ENTRIES = 20_000;
+const TOPIC_ENTRIES = 400;
+/** Longest range in which messages about a block are read. */
+const MOST_TOPIC_ENTRIES = 20_000;
 
-/** Reads the remarks about a block, oldest first. */
-async function remarksAbout(source: Source, of: RemarkRange): Promise<Message[]> {
-  const { block, from, to, closedAt } = of;
-  const found: Message[] = [];
-  const end = Math.min(to, from + MOST_REMARK_ENTRIES);
-  for (let first = from; first <= end; first += REMARK_ENTRIES) {
-    const last = Math.min(end, first + REMARK_ENTRIES - 1);
-    const batches = await spansOf(source, first, last);
-    for (const { said } of batches) {
-      found.push(...said.filter(({ kind, what }) => kind === 'remark' && what === block));
-    }
-    if (closedAt !== null && (batches.at(-1)?.at ?? 0) > closedAt) break;
+/** Messages about the last block that was asked for, up to an entry. */
+let read: { source: Source; block: number; to: number; found: Message[] } | null = null;
+
+/** Reads the messages about a block, oldest first. Reads only entries that it has not read yet. */
+async function messagesAbout(source: Source, of: Topic): Promise<Message[]> {
+  const { block, from, closedAt, kind } = of;
+  const known = read?.block === block && read.source === source ? read : null;
+  const found = [...(known?.found ?? [])];
+  const end = Math.min(of.to, from + MOST_TOPIC_ENTRIES);
+  let last = known?.to ?? from - 1;
+  while (last < end) {
+    const to = Math.min(end, last + TOPIC_ENTRIES);
+    const batches = await spansOf(source, last + 1, to);
+    const all = batches.flatMap(({ said }) => said);
+    found.push(...all.filter((one) => one.kind !== 'meme' && one.what === block));
+    last = closedAt !== null && batches.at(-1)!.at > closedAt ? Number.POSITIVE_INFINITY : to;
   }
-  return found;
+  if (!known || last > known.to) read = { source, block, to: last, found };
+  return found.filter((one) => one.entry <= end && (kind === null || one.kind === kind));
 }
 
 /** Returns the first entry from which a batch contains every message of a kind. */

@@ -10,10 +10,10 @@ import {
   getAgentName,
   getReputation,
   getStatus,
-  messageKinds,
+  messageText,
   moment,
 } from '../components/labels.js';
-import { Fact, Figure, Rows } from '../components/lists.js';
+import { Fact, Figure, Panel, Rows } from '../components/lists.js';
 import { Meme } from '../components/meme.js';
 import { Empty, Failed } from '../components/placeholders.js';
 import { data } from '../components/requests.js';
@@ -72,11 +72,14 @@ function Agent({ number }: { number: number }) {
         </a>
       </header>
       <Profile number={number} />
-      <Votes number={number} />
-      {capabilities.value && <Why number={number} />}
-      {capabilities.value && <Ego number={number} />}
-      <Memes number={number} />
-      <Joined number={number} />
+      <div class="two">
+        <Votes number={number} />
+        {capabilities.value && <Why number={number} />}
+        {capabilities.value && <Ego number={number} />}
+        <Words number={number} />
+        <Memes number={number} />
+        <Joined number={number} />
+      </div>
     </article>
   );
 }
@@ -85,12 +88,9 @@ function Joined({ number }: { number: number }) {
   const mine = alliances.value.filter(
     ({ members, invited }) => members.includes(number) || invited.includes(number),
   );
+  if (mine.length === 0) return null;
   return (
-    <section class="panel" aria-labelledby="joined">
-      <header>
-        <h2 id="joined">Alliances</h2>
-        {mine.length === 0 && <p>No recent alliances.</p>}
-      </header>
+    <Panel title="Alliances">
       <ul class="lines">
         {mine.map(
           ({ number: alliance, purpose, status, founder, members, invited, proposed_at }) => (
@@ -108,7 +108,7 @@ function Joined({ number }: { number: number }) {
           ),
         )}
       </ul>
-    </section>
+    </Panel>
   );
 }
 
@@ -252,10 +252,9 @@ function Votes({ number }: { number: number }) {
   });
   if (all && lines.length === 0) {
     return (
-      <section class="panel" aria-label="Votes">
-        <h2>Votes</h2>
+      <Panel title="Votes">
         <p class="faint">No votes yet.</p>
-      </section>
+      </Panel>
     );
   }
   const voted = lines.filter(({ decision }) => decision !== null);
@@ -318,42 +317,39 @@ function Memes({ number }: { number: number }) {
     .filter(({ creator }) => creator === number)
     .slice(-MEMES_SHOWN)
     .reverse();
+  if (mine.length === 0) return null;
+  return (
+    <Panel title="Memes">
+      <ul class="memes">
+        {mine.map((meme) => (
+          <li key={meme.number}>
+            <Meme meme={meme} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Words({ number }: { number: number }) {
   const own = messages.value.filter(({ who, kind }) => who === number && kind !== 'meme');
   const lines = groupMessages(own);
+  if (lines.length === 0) return null;
   return (
-    <div class="two">
-      <section class="panel" aria-labelledby="memes">
-        <header>
-          <h2 id="memes">Memes</h2>
-          {mine.length === 0 && <p>No recent memes.</p>}
-        </header>
-        <ul class="memes">
-          {mine.map((meme) => (
-            <li key={meme.number}>
-              <Meme meme={meme} />
-            </li>
-          ))}
-        </ul>
-      </section>
-      <section class="panel" aria-labelledby="words">
-        <header>
-          <h2 id="words">Messages</h2>
-          {lines.length === 0 && <p>No recent messages.</p>}
-        </header>
-        <ol class="lines">
-          {lines.map(({ said: one, blocks: about }) => (
-            <li key={getMessageKey(one)}>
-              <span class="faint">
-                {moment(one.at)}, {messageKinds[one.kind]}, <BlockLink number={one.what} />
-                {about.size > 1 && ` and ${plural(about.size - 1, 'earlier block')}`}
-              </span>
-              <q>
-                <bdi>{cleanText(one.text, 280)}</bdi>
-              </q>
-            </li>
-          ))}
-        </ol>
-      </section>
-    </div>
+    <Panel title="Messages">
+      <ol class="lines">
+        {lines.map(({ said: one, blocks: about }) => (
+          <li key={getMessageKey(one)}>
+            <span class="faint">
+              {moment(one.at)}, {messageText(one)}, <BlockLink number={one.what} />
+              {about.size > 1 && ` and ${plural(about.size - 1, 'earlier block')}`}
+            </span>
+            <q>
+              <bdi>{cleanText(one.text, 280)}</bdi>
+            </q>
+          </li>
+        ))}
+      </ol>
+    </Panel>
   );
 }

@@ -13,7 +13,7 @@ import {
   getStatus,
   useNarrow,
 } from '../components/labels.js';
-import { Button, Facts, Pages, pageStart, Segments, slicePage } from '../components/lists.js';
+import { Button, Facts, Pages, pageStart, Rows, Segments, slicePage } from '../components/lists.js';
 import { groups, useScenario } from '../components/requests.js';
 import { agents, getFocusedBlock } from '../data/store.js';
 import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
@@ -192,58 +192,41 @@ function AgentTable({ chosen, onChoose }: TableProps) {
   const order = ordered(total, sorting && columns[sorting.column], sorting?.down ?? false);
   const shown = slicePage(order, page);
   const first = pageStart(total, page);
+  const last = first + shown.length;
+  const head = columns.map(({ name, numeric }, index) => (
+    <button
+      type="button"
+      key={name}
+      class="sort"
+      onClick={() => sort(sortText(nextSorting(sorting, index, numeric), columns))}
+    >
+      {name}
+      <span aria-hidden="true">
+        {sorting?.column === index ? (sorting.down ? ' ↓' : ' ↑') : ''}
+      </span>
+    </button>
+  ));
   return (
     <div class="panel">
       <div class="scroll">
-        <table>
-          <caption>
-            Agents {format(first + 1)} to {format(first + shown.length)} of {format(total)}
-          </caption>
-          <thead>
-            <tr>
-              {columns.map((column, index) => (
-                <th
-                  key={column.name}
-                  scope="col"
-                  class={column.numeric ? 'number' : ''}
-                  aria-sort={sortOf(sorting, index)}
-                >
-                  <button
-                    type="button"
-                    class="sort"
-                    onClick={() =>
-                      sort(sortText(nextSorting(sorting, index, column.numeric), columns))
-                    }
-                  >
-                    {column.name}
-                    <span aria-hidden="true">
-                      {sorting?.column === index ? (sorting.down ? ' ↓' : ' ↑') : ''}
-                    </span>
-                  </button>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((number) => (
-              <tr key={number} class={number === chosen ? 'chosen' : ''}>
-                {columns.map((column, index) =>
-                  index === 0 ? (
-                    <th key={column.name} scope="row">
-                      <button type="button" class="plain" onClick={() => onChoose(number)}>
-                        <bdi>{column.show(number)}</bdi>
-                      </button>
-                    </th>
-                  ) : (
-                    <td key={column.name} class={column.numeric ? 'number' : ''}>
-                      {column.show(number)}
-                    </td>
-                  ),
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Rows
+          caption={`Agents ${format(first + 1)} to ${format(last)} of ${format(total)}`}
+          head={head}
+          numeric={columns.flatMap(({ numeric }, index) => (numeric ? index : []))}
+          sorted={columns.map((_, index) => sortOf(sorting, index))}
+          rowClass={(row) => (shown[row] === chosen ? 'chosen' : '')}
+          rows={shown.map((number) =>
+            columns.map(({ show }, index) =>
+              index > 0 ? (
+                show(number)
+              ) : (
+                <button type="button" key="name" class="plain" onClick={() => onChoose(number)}>
+                  <bdi>{show(number)}</bdi>
+                </button>
+              ),
+            ),
+          )}
+        />
       </div>
       <Pages of={total} page={page} onTurn={turn} />
     </div>

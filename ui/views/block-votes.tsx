@@ -1,14 +1,17 @@
 /**
- * A block's long lists: votes with their weights and signature checks, transactions, and state
- * changes.
+ * A block's long lists: votes with their weights and signature checks, transactions, state changes,
+ * and the transcript of a deliberation.
  */
+import type { ComponentChildren } from 'preact';
+import type { Message } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { networkRule } from '../components/block.js';
+import { useWorkerAnswer } from '../components/entry-data.js';
 import { AgentLink, cleanText } from '../components/labels.js';
-import { Pages, Scroll, Segments, slicePage } from '../components/lists.js';
+import { Pages, Panel, Rows, Scroll, Segments, slicePage } from '../components/lists.js';
 import { Mark } from '../components/placeholders.js';
 import { labelOption } from '../components/requests.js';
-import { agents } from '../data/store.js';
+import { agents, blocks, position, totals } from '../data/store.js';
 import { home } from '../home.js';
 import { useOneOf, usePage } from '../route.js';
 import type { BlockChecked, Verdict } from '../verify/messages.js';
@@ -54,6 +57,13 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
   const balloted =
     networkRule()?.takesBallots !== false && votes.some(({ vote }) => 'ballot' in vote);
   const weighted = electorate.some(({ weight }) => weight !== electorate[0]?.weight);
+  const shown = slicePage(wanted, page);
+  const columns = voteColumns(reasons).filter(
+    ({ name }) =>
+      (balloted || name !== 'ballot') &&
+      (weighted || name !== 'weight') &&
+      (signed || name !== 'signature'),
+  );
   return (
     <section class="panel" aria-labelledby="votes">
       <header>
@@ -74,33 +84,18 @@ export function Votes({ whole, check }: { whole: Whole; check: BlockChecked | nu
       {wanted.length === 0 ? (
         <p class="faint">{show === 'failed' ? 'No invalid votes.' : 'No votes yet.'}</p>
       ) : (
-        <div class="scroll">
-          <table class="votes">
-            <caption class="unseen">Votes on this block</caption>
-            <thead>
-              <tr>
-                <th scope="col">agent</th>
-                <th scope="col">vote</th>
-                {balloted && <th scope="col">ballot</th>}
-                {weighted && (
-                  <th scope="col" class="number">
-                    weight
-                  </th>
-                )}
-                {signed && <th scope="col">signature</th>}
-                <th scope="col">{signed ? 'reason, memes' : 'reason'}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {slicePage(wanted, page).map((line) => (
-                <Row
-                  key={line.vote.public_key}
-                  {...{ line, reasons, weighted, balloted, signed }}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Scroll name="Votes on this block">
+          <Rows
+            class="votes"
+            caption="Votes on this block"
+            isNamed
+            head={columns.map(({ name }) => name)}
+            numeric={weighted ? [balloted ? 3 : 2] : []}
+            wide={[columns.length - 1]}
+            rows={shown.map((line) => columns.map(({ cell }) => cell(line)))}
+            rowClass={(row) => shown[row]!.verdict}
+          />
+        </Scroll>
       )}
       <Pages of={wanted.length} page={page} onTurn={turn} />
     </section>
@@ -157,57 +152,60 @@ function Reasons({ of }: { of: readonly Reason[] }) {
   );
 }
 
-interface RowProps {
-  line: VoteLine;
-  reasons: readonly Reason[];
-  weighted: boolean;
-  /** True if the table shows ballots. */
-  balloted: boolean;
-  signed: boolean;
+interface Column {
+  name: string;
+  cell(line: VoteLine): ComponentChildren;
 }
 
-function Row({ line, reasons, weighted, balloted, signed }: RowProps) {
-  const { vote, id, weight, verdict } = line;
-  const { decision, reason, meme_references: memes } = vote.vote;
+const voteColumns = (reasons: readonly Reason[]): Column[] => [
+  {
+    name: 'agent',
+    cell({ vote, id }) {
+      const number = id === '' ? null : agents.numberOf(id);
+      if (number === null) return <code>{cleanText(vote.public_key, 16)}</code>;
+      return <AgentLink number={number} />;
+    },
+  },
+  {
+    name: 'vote',
+    cell({ vote: { vote } }) {
+      const swatch = vote.decision === 'reject' ? 'reject' : 'approve';
+      const text = cleanText(String(vote.decision), 16);
+      return [<span key={swatch} class={`swatch ${swatch}`} aria-hidden="true" />, ` ${text}`];
+    },
+  },
+  { name: 'ballot', cell: ({ vote: { vote } }) => <Ballot of={vote.ballot} /> },
+  { name: 'weight', cell: ({ weight }) => (weight === null ? 'none' : format(weight)) },
+  {
+    name: 'signature',
+    cell: ({ verdict, weight }) => (
+      <>
+        <Mark of={verdict} word />
+        {weight === null && <span>, not in the electorate</span>}
+      </>
+    ),
+  },
+  {
+    name: home.lacks.log === undefined ? 'reason, memes' : 'reason',
+    cell: ({ vote }) => <Why vote={vote} reasons={reasons} />,
+  },
+];
+
+function Why({ vote: { vote }, reasons }: { vote: Vote; reasons: readonly Reason[] }) {
+  const { reason, meme_references: memes } = vote;
   const listed = reasons.findIndex(({ text }) => text === reason);
-  const swatch = decision === 'reject' ? 'reject' : 'approve';
-  const number = id === '' ? null : agents.numberOf(id);
   return (
-    <tr class={verdict}>
-      <th scope="row">
-        {number === null ? (
-          <code>{cleanText(vote.public_key, 16)}</code>
-        ) : (
-          <AgentLink number={number} />
-        )}
-      </th>
-      <td>
-        <span class={`swatch ${swatch}`} aria-hidden="true" /> {cleanText(String(decision), 16)}
-      </td>
-      {balloted && (
-        <td class="ballot">
-          <Ballot of={vote.vote.ballot} />
-        </td>
+    <>
+      {listed >= 0 && <span class="faint">reason {listed + 1}</span>}
+      {listed < 0 && typeof reason === 'string' && reason !== '' && (
+        <q>
+          <bdi>{cleanText(reason, 200)}</bdi>
+        </q>
+      )}{' '}
+      {Array.isArray(memes) && memes.length > 0 && (
+        <span class="faint">{plural(memes.length, 'meme')}</span>
       )}
-      {weighted && <td class="number">{weight === null ? 'none' : format(weight)}</td>}
-      {signed && (
-        <td>
-          <Mark of={verdict} word />
-          {weight === null && <span>, not in the electorate</span>}
-        </td>
-      )}
-      <td class="wide">
-        {listed >= 0 && <span class="faint">reason {listed + 1}</span>}
-        {listed < 0 && typeof reason === 'string' && reason !== '' && (
-          <q>
-            <bdi>{cleanText(reason, 200)}</bdi>
-          </q>
-        )}{' '}
-        {Array.isArray(memes) && memes.length > 0 && (
-          <span class="faint">{plural(memes.length, 'meme')}</span>
-        )}
-      </td>
-    </tr>
+    </>
   );
 }
 
@@ -251,10 +249,9 @@ interface TransactionsProps {
 export function Transactions({ proposal, check }: TransactionsProps) {
   if (home.lacks.log && !('transactions' in proposal)) {
     return (
-      <section class="panel" aria-labelledby="transactions">
-        <h2 id="transactions">Contents</h2>
+      <Panel title="Contents">
         <p class="faint">{home.lacks.log}</p>
-      </section>
+      </Panel>
     );
   }
   return <BlockContents proposal={proposal} check={check} />;
@@ -280,43 +277,25 @@ function BlockContents({ proposal, check }: TransactionsProps) {
     ),
   ];
   const meme = proposal.meme_content as Body | undefined;
+  const verdict = (place: number) => check?.transactions[place] ?? 'unchecked';
   return (
-    <section class="panel" aria-labelledby="transactions">
-      <header>
-        <h2 id="transactions">Contents</h2>
-        <p>
-          {plural(all.length, 'transaction')}, {plural(changes.length, 'state change')}
-        </p>
-      </header>
+    <Panel
+      title="Contents"
+      note={`${plural(all.length, 'transaction')}, ${plural(changes.length, 'state change')}`}
+    >
       {all.length > 0 && (
         <Scroll name="Transactions">
-          <table>
-            <caption class="unseen">Transactions</caption>
-            <thead>
-              <tr>
-                <th scope="col">data</th>
-                {signed && <th scope="col">signature</th>}
-                <th scope="col">hash</th>
-              </tr>
-            </thead>
-            <tbody>
-              {slicePage(all, page).map(({ transaction, place }) => (
-                <tr key={place}>
-                  <th scope="row" class="wide">
-                    <bdi>{cleanText(String(transaction.data), 160)}</bdi>
-                  </th>
-                  {signed && (
-                    <td>
-                      <Mark of={check?.transactions[place] ?? 'unchecked'} word />
-                    </td>
-                  )}
-                  <td>
-                    <code>{cleanText(String(transaction.hash), 17)}</code>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <Rows
+            caption="Transactions"
+            isNamed
+            head={['data', ...(signed ? ['signature'] : []), 'hash']}
+            wide={[0]}
+            rows={slicePage(all, page).map(({ transaction, place }) => [
+              <bdi key="data">{cleanText(String(transaction.data), 160)}</bdi>,
+              ...(signed ? [<Mark key="mark" of={verdict(place)} word />] : []),
+              <code key="hash">{cleanText(String(transaction.hash), 17)}</code>,
+            ])}
+          />
         </Scroll>
       )}
       <Pages of={all.length} page={page} onTurn={turn} />
@@ -345,6 +324,113 @@ function BlockContents({ proposal, check }: TransactionsProps) {
           </q>
         </p>
       )}
-    </section>
+    </Panel>
+  );
+}
+
+/*
+ * Transcript of a deliberation about a block: agents as rows, rounds as columns. A statement is a
+ * remark whose message is JSON (docs/deliberation.md). Remarks come from any agent, so every part
+ * is untrusted text.
+ */
+
+interface Statement {
+  who: number;
+  round: number;
+  value: string;
+  reason: string;
+  stop: boolean;
+}
+
+/** Largest table. The list of remarks has all statements. */
+const MOST_ROUNDS = 12;
+const MOST_AGENTS = 100;
+
+/** Returns null if the message is no statement. */
+function parseStatement({ who, text }: Message): Statement | null {
+  if (!text.startsWith('{')) return null;
+  try {
+    const { round, value, reason, stop } = JSON.parse(text) as Record<string, unknown>;
+    if (!Number.isSafeInteger(round) || Number(round) < 0 || value === undefined) return null;
+    return {
+      ...{ who, round: Number(round), stop: stop === true },
+      value: typeof value === 'string' ? value : JSON.stringify(value),
+      reason: typeof reason === 'string' ? reason : '',
+    };
+  } catch {
+    return null;
+  }
+}
+
+export function Transcript({ whole: { block, electorate, votes } }: { whole: Whole }) {
+  const known = blocks.value.find(({ hash }) => hash === block.block_hash);
+  // Most networks have no remarks, and then there is nothing to read.
+  const asked =
+    known && totals.value!.remarks > 0
+      ? {
+          ...{ block: known.number, from: known.entry, to: position.value!.entry },
+          ...{ closedAt: known.closed_at, kind: 'remark' },
+        }
+      : null;
+  const remarks = useWorkerAnswer<Message[]>('about', () => asked, `${known?.number}`);
+  const statements = (remarks ?? []).flatMap((remark) => parseStatement(remark) ?? []);
+  if (statements.length === 0) return null;
+  const rounds = [...new Set(statements.map(({ round }) => round))].sort((a, b) => a - b);
+  const speakers = [...new Set(statements.map(({ who }) => who))].sort((a, b) => a - b);
+  const shown = rounds.slice(0, MOST_ROUNDS);
+  const ids = new Map(electorate.map((elector) => [elector.public_key, elector.agent_id]));
+  const decisions = new Map(
+    votes.map(({ public_key, vote }) => [
+      agents.numberOf(ids.get(public_key) ?? ''),
+      vote.decision,
+    ]),
+  );
+  const isCut = shown.length < rounds.length || speakers.length > MOST_AGENTS;
+  const note = `${plural(statements.length, 'statement')} in ${plural(rounds.length, 'round')}`;
+  return (
+    <Panel title="Transcript" note={`${note}${isCut ? ', cut' : ''}`}>
+      <Scroll name="Transcript of the deliberation">
+        <div class="transcript" data-testid="transcript">
+          <Rows
+            caption="Statements by agent and round"
+            isNamed
+            head={['agent', ...shown.map((round) => `round ${round}`), 'vote']}
+            rows={speakers
+              .slice(0, MOST_AGENTS)
+              .map((who) => [
+                <AgentLink key="agent" number={who} />,
+                ...shown.map((round) => (
+                  <Cell
+                    key={round}
+                    made={statements.filter((one) => one.who === who && one.round === round)}
+                  />
+                )),
+                String(decisions.get(who) ?? '–'),
+              ])}
+          />
+        </div>
+      </Scroll>
+    </Panel>
+  );
+}
+
+function Cell({ made }: { made: readonly Statement[] }) {
+  return (
+    <>
+      {made.map(({ value, reason, stop }, place) => (
+        <p key={place}>
+          <b>
+            <bdi>{cleanText(value)}</bdi>
+          </b>
+          {stop && ' stop'}
+          {reason !== '' && (
+            <>
+              {' '}
+              <bdi>{cleanText(reason, 800)}</bdi>
+            </>
+          )}
+        </p>
+      ))}
+    </>
   );
 }

@@ -29,8 +29,7 @@ import {
   type Whole,
   wholeBlock,
 } from './block-data.js';
-import { Transactions, Votes } from './block-votes.js';
-import { Transcript } from './transcript.js';
+import { Transactions, Transcript, Votes } from './block-votes.js';
 
 export function View({ item }: { item: string | null }) {
   const last = findCurrentBlock(blocks.value);
@@ -127,8 +126,10 @@ function Checked({ whole, known }: { whole: Whole; known: BlockItem | undefined 
       <Proof whole={then} check={check} problem={problem} />
       <Transcript whole={then} />
       <Votes whole={then} check={check} />
-      <Transactions proposal={then.block.proposal} check={check} />
-      <Certificate block={then.block} />
+      <div class="two">
+        <Transactions proposal={then.block.proposal} check={check} />
+        <Certificate block={then.block} />
+      </div>
     </>
   );
 }

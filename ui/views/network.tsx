@@ -1,17 +1,21 @@
-/** The Network view: all agents and links of the scenario's graph, with the votes on a block. */
+/**
+ * The Network view: the scenario's graph, with the votes on a block. Up to 2,000 agents are placed
+ * by forces; more agents are the rows and columns of a matrix, which has a point for each link.
+ */
 import { type Body, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
-import { findNearest, Tip } from '../components/grid.js';
-import { AgentLink, cleanText, getDecision, useWidth, watchScheme } from '../components/labels.js';
+import { DecisionLegend } from '../components/grid.js';
+import { AgentLink, cleanText, getAgentName, getDecision } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
+import { type Brush, findNearest, Plane } from '../components/plane.js';
 import { type Graph, graph, useScenario } from '../components/requests.js';
-import { approves, rejects } from '../data/messages.js';
+import { rejects } from '../data/messages.js';
 import { agents, canAsk, capabilities, getFocusedBlock } from '../data/store.js';
-import { go, href, useChoice, usePage } from '../route.js';
+import { href, usePage } from '../route.js';
 
-/** Largest graph that is drawn. */
+/** Largest graph that is placed by forces. */
 const MOST_AGENTS = 2_000;
 
 export function View() {
@@ -20,16 +24,9 @@ export function View() {
   const block = getFocusedBlock();
   if (capabilities.value === null) return <Loading what="the graph" />;
   if (!known) return <NoGraph />;
-  if (known.ids.length > MOST_AGENTS) {
-    return (
-      <Empty title="The graph is too large to draw">
-        <p>
-          It has {plural(known.ids.length, 'agent')}, and the view draws at most {MOST_AGENTS}. An
-          agent's own page shows its neighbours. <a href={href('agents')}>Open Agents</a>
-        </p>
-      </Empty>
-    );
-  }
+  const isMatrix = known.ids.length > MOST_AGENTS;
+  const n = `n = ${plural(known.ids.length, 'agent')}, ${plural(known.edges.length, 'link')}`;
+  const topology = cleanText(known.topology, 32);
   return (
     <>
       <header class="view-head">
@@ -39,18 +36,19 @@ export function View() {
         </h1>
       </header>
       <Figure
-        title="Network graph"
+        title={isMatrix ? 'Network matrix' : 'Network graph'}
         caption={
-          <>
-            Agents and their links ({cleanText(known.topology, 32)}), placed by a force layout:
-            linked agents attract each other. A coloured link joins two agents with the same vote. n
-            = {plural(known.ids.length, 'agent')}, {plural(known.edges.length, 'link')}.
-          </>
+          isMatrix
+            ? `A point for each link (${topology}), between the agents of its row and column, ` +
+              'by group, then by distance from the first agent. The edges show the votes. A ' +
+              `coloured point joins two agents with the same vote. ${n}.`
+            : `Agents and their links (${topology}), placed by a force layout: linked agents ` +
+              `attract each other. A coloured link joins two agents with the same vote. ${n}.`
         }
         chart={() => (
           <>
-            <MarkLegend />
-            <Drawing of={known} />
+            <DecisionLegend />
+            {isMatrix ? <Matrix of={known} /> : <Drawing of={known} />}
           </>
         )}
         table={() => <Degrees of={known} />}
@@ -58,25 +56,6 @@ export function View() {
     </>
   );
 }
-
-const marks: readonly (readonly [string, string, string])[] = [
-  ['approve', 'M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0Z', 'approves'],
-  ['reject', 'M0-6L6 0 0 6-6 0Z', 'rejects'],
-  ['pending', 'M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0Z', 'has not voted'],
-];
-
-const MarkLegend = () => (
-  <ul class="legend">
-    {marks.map(([name, path, text]) => (
-      <li key={name}>
-        <svg class={`mark ${name}`} viewBox="-7 -7 14 14" width="14" height="14" aria-hidden="true">
-          <path d={path} />
-        </svg>{' '}
-        {text}
-      </li>
-    ))}
-  </ul>
-);
 
 function NoGraph() {
   const why = canAsk('scenario')
@@ -94,19 +73,14 @@ function NoGraph() {
 function Degrees({ of }: { of: Graph }) {
   agents.version.value;
   const [page, turn] = usePage();
-  const degrees = useMemo(() => {
-    const counts = new Map<number, number>();
-    for (const edge of of.edges)
-      for (const end of edge) counts.set(end, (counts.get(end) ?? 0) + 1);
-    return counts;
-  }, [of]);
+  const degrees = useMemo(() => linksOf(of).map(({ length }) => length), [of]);
   const places = of.ids.map((_, place) => place);
-  places.sort((one, other) => (degrees.get(other) ?? 0) - (degrees.get(one) ?? 0));
+  places.sort((one, other) => degrees[other]! - degrees[one]!);
   const rows = slicePage(places, page).map((place) => {
     const number = agents.numberOf(of.ids[place]!);
     return [
       <AgentLink key="agent" id={of.ids[place]!} />,
-      degrees.get(place) ?? 0,
+      degrees[place]!,
       number === null ? 'not registered' : getDecision(number),
     ];
   });
@@ -123,10 +97,22 @@ function Degrees({ of }: { of: Graph }) {
   );
 }
 
+/** Returns the linked positions of each position. */
+function linksOf({ ids, edges }: Graph): number[][] {
+  const linked: number[][] = ids.map(() => []);
+  for (const [one, other] of edges) {
+    linked[one]!.push(other);
+    linked[other]!.push(one);
+  }
+  return linked;
+}
+
 const HEIGHT = 620;
 const MARGIN = 16;
+/** Largest graph with the names of its agents. */
+const MOST_NAMED = 60;
 /** Time per frame for the layout. */
-const FRAME_MS = 10;
+const FRAME_MS = 8;
 
 /** The layout in progress. Positions are arbitrary units until they are scaled to the canvas. */
 function createLayout({ ids, edges }: Graph) {
@@ -149,171 +135,225 @@ function createLayout({ ids, edges }: Graph) {
   };
 }
 
-type Placed = Float32Array;
+interface Placed {
+  x: Float32Array;
+  y: Float32Array;
+}
 
-/** Scales the layout to the canvas. Returns x and y by position. */
+/** Scales the layout to the canvas. */
 function place(bodies: readonly Body[], width: number): Placed {
-  const placed = new Float32Array(2 * bodies.length);
   const [xs, ys] = [bodies.map(({ x = 0 }) => x), bodies.map(({ y = 0 }) => y)];
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
+  const [wide, high] = [Math.max(...xs) - left, Math.max(...ys) - top];
   const scale = Math.min(
-    (width - 2 * MARGIN) / Math.max(1e-6, Math.max(...xs) - left),
-    (HEIGHT - 2 * MARGIN) / Math.max(1e-6, Math.max(...ys) - top),
+    (width - 2 * MARGIN) / Math.max(1e-6, wide),
+    (HEIGHT - 2 * MARGIN) / Math.max(1e-6, high),
   );
-  const across = (width - scale * (Math.max(...xs) - left)) / 2;
-  const down = (HEIGHT - scale * (Math.max(...ys) - top)) / 2;
-  for (let node = 0; node < bodies.length; node += 1) {
-    placed[2 * node] = across + scale * (xs[node]! - left);
-    placed[2 * node + 1] = down + scale * (ys[node]! - top);
-  }
-  return placed;
+  const [across, down] = [(width - scale * wide) / 2, (HEIGHT - scale * high) / 2];
+  return {
+    x: Float32Array.from(xs, (x) => across + scale * (x - left)),
+    y: Float32Array.from(ys, (y) => down + scale * (y - top)),
+  };
 }
 
 function Drawing({ of }: { of: Graph }) {
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const placed = useRef<Placed>(new Float32Array());
-  const width = useWidth(box);
-  const [selected, choose] = useChoice('sel');
-  const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
-  const layout = useMemo(() => createLayout(of), [of]);
-  useEffect(() => {
-    if (width === 0) return;
-    let frame = 0;
-    let moves = true;
-    const draw = () => {
-      frame = 0;
-      if (moves) {
-        moves = layout.improve();
-        placed.current = place(layout.bodies, width);
-      }
-      drawGraph(canvas.current!, of, { placed: placed.current, width, selected });
-      if (moves) soon();
+  const drawing = useMemo(() => {
+    const layout = createLayout(of);
+    let placed: Placed = { x: new Float32Array(), y: new Float32Array() };
+    let [moves, wide] = [true, 0];
+    return {
+      paint(brush: Brush): boolean {
+        if (moves || wide !== brush.width) {
+          moves &&= layout.improve();
+          wide = brush.width;
+          placed = place(layout.bodies, wide);
+        }
+        drawGraph(brush, of, placed);
+        return moves;
+      },
+      agentAt(x: number, y: number): number | null {
+        const node = findNearest(placed.x, placed.y, x, y);
+        return node === null ? null : agents.numberOf(of.ids[node]!);
+      },
     };
-    const soon = () => {
-      if (frame === 0) frame = requestAnimationFrame(draw);
-    };
-    soon();
-    const stops = [agents.watch(soon), watchScheme(soon)];
-    return () => {
-      for (const stop of stops) stop();
-      cancelAnimationFrame(frame);
-    };
-  }, [layout, width, selected]);
-  const nearest = (event: MouseEvent) => {
-    const at = findNearest(event, of.ids.length, (node, x, y) =>
-      Math.hypot(placed.current[2 * node]! - x, placed.current[2 * node + 1]! - y),
-    );
-    const number = at && agents.numberOf(of.ids[at.mark]!);
-    return number === null ? null : { ...at!, number };
-  };
+  }, [of]);
   return (
-    <div class="graph" ref={box}>
-      <canvas
-        ref={canvas}
-        role="img"
-        aria-label={`${plural(of.ids.length, 'agent')} and their links, as in the table.`}
-        onPointerMove={(event) => setTip(nearest(event))}
-        onPointerLeave={() => setTip(null)}
-        onClick={(event) => {
-          const at = nearest(event);
-          choose(at ? agents.rows[at.number]!.id : null);
-        }}
-        onDblClick={(event) => {
-          const at = nearest(event);
-          if (at) go(href('agent', agents.rows[at.number]!.id));
-        }}
-      />
-      {tip && <Tip at={tip} width={width} />}
-    </div>
+    <Plane
+      label={`${plural(of.ids.length, 'agent')} and their links, as in the table.`}
+      height={() => HEIGHT}
+      {...drawing}
+    />
   );
 }
 
-interface Shown {
-  placed: Placed;
-  width: number;
-  /** Id of the selected agent, whose links are drawn strong. */
-  selected: string | null;
-}
-
+/** Colours by vote: none, approval, rejection. */
 const colorNames = ['--line', '--c1', '--c2'] as const;
 
-function drawGraph(element: HTMLCanvasElement, { ids, edges }: Graph, shown: Shown): void {
-  const { placed, width, selected } = shown;
-  const ratio = devicePixelRatio;
-  element.width = Math.ceil(width * ratio);
-  element.height = Math.ceil(HEIGHT * ratio);
-  element.style.width = `${width}px`;
-  element.style.height = `${HEIGHT}px`;
-  const context = element.getContext('2d')!;
-  context.scale(ratio, ratio);
-  const style = getComputedStyle(element);
-  const color = (name: string) => style.getPropertyValue(name);
-  const numbers = ids.map((id) => agents.numberOf(id));
-  const votes = numbers.map((number) => (number === null ? 0 : agents.decision[number]!));
+/** Returns the votes by position; 0 for an agent without a vote. */
+const votesOf = ({ ids }: Graph): number[] =>
+  ids.map((id) => agents.decision[agents.numberOf(id) ?? -1] ?? 0);
+
+function drawGraph({ context, color, selected }: Brush, of: Graph, { x, y }: Placed): void {
+  const { ids, edges } = of;
+  const votes = votesOf(of);
   const chosen = selected === null ? -1 : ids.indexOf(selected);
   const drawn = colorNames.map(() => new Path2D());
   const strong = new Path2D();
   for (const [one, other] of edges) {
     const isAlike = votes[one] !== 0 && votes[one] === votes[other];
     const path = one === chosen || other === chosen ? strong : drawn[isAlike ? votes[one]! : 0]!;
-    path.moveTo(placed[2 * one]!, placed[2 * one + 1]!);
-    path.lineTo(placed[2 * other]!, placed[2 * other + 1]!);
+    path.moveTo(x[one]!, y[one]!);
+    path.lineTo(x[other]!, y[other]!);
   }
   context.lineWidth = edges.length > 4_000 ? 0.4 : 0.8;
-  for (const [place, path] of drawn.entries()) {
-    context.strokeStyle = color(colorNames[place]!);
-    context.globalAlpha = place === 0 ? 1 : 0.45;
+  for (const [vote, path] of drawn.entries()) {
+    context.strokeStyle = color(colorNames[vote]!);
+    context.globalAlpha = vote === 0 ? 1 : 0.45;
     context.stroke(path);
   }
   context.globalAlpha = 1;
   context.lineWidth = 1.6;
   context.strokeStyle = color('--ink');
   context.stroke(strong);
-  const radius = ids.length > 1_000 ? 3 : ids.length > 200 ? 4.5 : 8;
-  for (const [node, number] of numbers.entries()) {
+  const named = ids.length <= MOST_NAMED;
+  const radius = named ? 13 : ids.length > 1_000 ? 3 : ids.length > 200 ? 4.5 : 8;
+  const marks = colorNames.map(() => new Path2D());
+  const strikes = new Path2D();
+  context.font = '13px system-ui, sans-serif';
+  for (const [node, vote] of votes.entries()) {
+    const number = agents.numberOf(ids[node]!);
     if (number === null) continue;
-    drawAgent(context, color, {
-      vote: votes[node]!,
-      radius,
-      x: placed[2 * node]!,
-      y: placed[2 * node + 1]!,
-    });
-    if (node !== chosen) continue;
-    context.strokeStyle = color('--ink');
-    context.strokeRect(
-      placed[2 * node]! - radius - 3,
-      placed[2 * node + 1]! - radius - 3,
-      2 * radius + 6,
-      2 * radius + 6,
-    );
+    const [left, top] = [x[node]! - radius, y[node]! - radius];
+    marks[vote]!.rect(left, top, 2 * radius, 2 * radius);
+    if (named) {
+      context.fillStyle = color('--ink');
+      context.fillText(getAgentName(number), left + 2 * radius + 4, y[node]! + 4);
+    }
+    if (vote !== rejects) continue;
+    strikes.moveTo(left, top);
+    strikes.lineTo(left + 2 * radius, top + 2 * radius);
   }
+  const paper = color('--paper');
+  for (const [vote, path] of marks.entries()) {
+    context.fillStyle = vote === 0 ? paper : color(colorNames[vote]!);
+    context.fill(path);
+    context.lineWidth = 1;
+    context.strokeStyle = vote === 0 ? color('--faint') : paper;
+    context.stroke(path);
+  }
+  context.lineWidth = Math.max(1.25, radius / 4);
+  context.strokeStyle = paper;
+  context.stroke(strikes);
+  if (chosen < 0) return;
+  context.strokeStyle = color('--ink');
+  const side = 2 * radius + 6;
+  context.strokeRect(x[chosen]! - side / 2, y[chosen]! - side / 2, side, side);
 }
 
-interface Mark {
-  vote: number;
-  radius: number;
-  x: number;
-  y: number;
+/** Width of the edges that show the votes, in pixels. */
+const EDGE = 12;
+
+/** Side of the matrix without its edges. */
+const sideOf = (width: number) => Math.max(100, Math.min(width, 760) - EDGE - 2);
+
+function Matrix({ of }: { of: Graph }) {
+  const matrix = useMemo(() => {
+    const order = orderOf(of);
+    const ranks = new Uint32Array(order.length);
+    for (const [rank, position] of order.entries()) ranks[position] = rank;
+    let side = 1;
+    return {
+      paint(brush: Brush): boolean {
+        side = sideOf(brush.width);
+        drawMatrix(brush, of, { order, ranks, side });
+        return false;
+      },
+      agentAt(x: number, y: number): number | null {
+        const position = order[Math.floor(((y - EDGE) / side) * order.length)];
+        const isInside = y >= EDGE && x >= 0 && x < side + EDGE;
+        return isInside && position !== undefined ? agents.numberOf(of.ids[position]!) : null;
+      },
+    };
+  }, [of]);
+  return (
+    <Plane
+      label={`${plural(of.edges.length, 'link')} between ${plural(of.ids.length, 'agent')}`}
+      height={(width) => sideOf(width) + EDGE + 2}
+      {...matrix}
+    />
+  );
 }
 
-/** A disc approves, a diamond rejects, and a ring has not voted. */
-function drawAgent(
-  context: CanvasRenderingContext2D,
-  color: (name: string) => string,
-  { vote, radius, x, y }: Mark,
-): void {
-  context.beginPath();
-  if (vote === rejects) {
-    context.moveTo(x, y - radius);
-    context.lineTo(x + radius, y);
-    context.lineTo(x, y + radius);
-    context.lineTo(x - radius, y);
-    context.closePath();
-  } else context.arc(x, y, radius * 0.85, 0, 2 * Math.PI);
-  context.fillStyle = color(vote === approves ? '--c1' : vote === rejects ? '--c2' : '--paper');
-  context.fill();
+/** Orders positions by group, then by the number of links from the first agent. */
+function orderOf(of: Graph): Uint32Array {
+  const linked = linksOf(of);
+  const far = new Int32Array(linked.length).fill(-1);
+  const found: number[] = [];
+  for (const start of linked.keys()) {
+    if (far[start] !== -1) continue;
+    far[start] = 0;
+    found.push(start);
+    for (let next = found.length - 1; next < found.length; next += 1) {
+      const here = found[next]!;
+      for (const other of linked[here]!) {
+        if (far[other] !== -1) continue;
+        far[other] = far[here]! + 1;
+        found.push(other);
+      }
+    }
+  }
+  return Uint32Array.from(found.sort((one, other) => of.groups[one]! - of.groups[other]!));
+}
+
+interface Ordered {
+  order: Uint32Array;
+  /** Place in the order, by position. */
+  ranks: Uint32Array;
+  side: number;
+}
+
+function drawMatrix(brush: Brush, of: Graph, { order, ranks, side }: Ordered): void {
+  const { context, color, selected } = brush;
+  const { edges } = of;
+  const votes = votesOf(of);
+  const pixels = Math.ceil(side * devicePixelRatio);
+  const image = context.createImageData(pixels, pixels);
+  const inks = new Uint32Array(image.data.buffer);
+  const [plain, ...own] = ['--faint', '--c1', '--c2'].map((name) => pixelOf(context, color(name)));
+  const at = (position: number) => Math.floor((ranks[position]! * pixels) / order.length);
+  for (const [one, other] of edges) {
+    const isAlike = votes[one] !== 0 && votes[one] === votes[other];
+    const ink = isAlike ? own[votes[one]! - 1]! : plain!;
+    const [a, b] = [at(one), at(other)];
+    inks[a * pixels + b] = ink;
+    inks[b * pixels + a] = ink;
+  }
+  context.putImageData(
+    image,
+    Math.ceil(EDGE * devicePixelRatio),
+    Math.ceil(EDGE * devicePixelRatio),
+  );
+  const cell = side / order.length;
+  for (const [rank, position] of order.entries()) {
+    context.fillStyle = color(colorNames[votes[position]!]!);
+    const [from, length] = [EDGE + rank * cell, Math.max(1, cell)];
+    context.fillRect(0, from, EDGE - 3, length);
+    context.fillRect(from, 0, length, EDGE - 3);
+  }
+  context.strokeStyle = color('--line');
   context.lineWidth = 1;
-  context.strokeStyle = color(vote === 0 ? '--faint' : '--paper');
-  context.stroke();
+  context.strokeRect(EDGE - 0.5, EDGE - 0.5, side + 1, side + 1);
+  const chosen = selected === null ? -1 : of.ids.indexOf(selected);
+  if (chosen < 0) return;
+  context.fillStyle = color('--ink');
+  const middle = EDGE + (ranks[chosen]! + 0.5) * cell;
+  context.fillRect(0, middle - 0.75, side + EDGE, 1.5);
+  context.fillRect(middle - 0.75, 0, 1.5, side + EDGE);
+}
+
+/** Returns a colour as a pixel of image data. */
+function pixelOf(context: CanvasRenderingContext2D, color: string): number {
+  context.fillStyle = color;
+  context.fillRect(0, 0, 1, 1);
+  return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0]!;
 }

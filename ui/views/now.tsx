@@ -1,5 +1,4 @@
 /** The Now view: the focused block and its votes, recent blocks, and recent messages. */
-import type { ComponentChildren } from 'preact';
 import type { ClusterView } from '../../api/contract/server.js';
 import { compact, format, formatMs, plural } from '../../report/shared/format.js';
 import {
@@ -20,7 +19,7 @@ import {
   formatElapsed,
   getDecision,
   getReputation,
-  messageKinds,
+  messageText,
   moment,
   Name,
   useNow,
@@ -61,6 +60,7 @@ export function View() {
         <header>
           <h2 id="who">Votes by agent</h2>
           <DecisionLegend />
+          {agents.count.value < FEW && <TalkLinks />}
         </header>
         {agents.count.value < FEW ? (
           <Cards />
@@ -76,7 +76,7 @@ export function View() {
         )}
         <VotesCaption />
       </section>
-      <Messages />
+      {agents.count.value >= FEW && <Messages />}
       <Nodes />
     </div>
   );
@@ -377,21 +377,18 @@ function recentMessages(): MessageLine[] {
 
 function Messages() {
   const last = recentMessages();
-  const { remarks, memes: posted } = totals.value!;
   return (
     <section class="panel spoken" aria-labelledby="said">
       <header>
         <h2 id="said">Messages</h2>
-        <p>
-          <TalkLink kind="remarks">{plural(remarks, 'remark')}</TalkLink>,{' '}
-          <TalkLink kind="memes">{plural(posted, 'meme')}</TalkLink>
-        </p>
+        <TalkLinks />
         {messages.value.length > 0 && (
           <p class="faint">Counts cover the last {plural(messages.value.length, 'message')}.</p>
         )}
       </header>
       {last.length === 0 && <p class="faint">No messages yet.</p>}
-      <ol>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must scroll it too */}
+      <ol tabIndex={0}>
         {last.map((line) => (
           <li key={getMessageKey(line.said)}>
             <MessageRow {...line} />
@@ -402,20 +399,25 @@ function Messages() {
   );
 }
 
-const TalkLink = ({ kind, children }: { kind: string; children: ComponentChildren }) => (
-  <a href={href('talk', undefined, { kind })}>{children}</a>
-);
+function TalkLinks() {
+  const { remarks, memes: posted } = totals.value!;
+  return (
+    <p>
+      <a href={href('talk', undefined, { kind: 'remarks' })}>{plural(remarks, 'remark')}</a>,{' '}
+      <a href={href('talk', undefined, { kind: 'memes' })}>{plural(posted, 'meme')}</a>
+    </p>
+  );
+}
 
 function MessageRow(line: MessageLine) {
   const { said, blocks: about } = line;
-  const { at, who, kind, stance, text } = said;
+  const { at, who, text } = said;
   return (
     <>
       <span class="faint">{moment(at)}</span>{' '}
       <b>{countSenders(line) || <Name text={agents.rows[who]?.name ?? ''} most={32} />}</b>{' '}
       <span class="faint">
-        {messageKinds[kind]}
-        {stance !== '' && `, ${stance}`}
+        {messageText(said)}
         {about.size > 1 && `, ${format(about.size)} blocks`}
       </span>
       {text !== '' && (

@@ -3,9 +3,10 @@
  * personalities are distinguishable without colour.
  */
 import type { AllianceRow } from '../../api/view/model.js';
+import { agents } from '../data/store.js';
 import type { Opinion } from '../player/opinion.js';
 
-interface Drawn {
+export interface Drawn {
   width: number;
   height: number;
   /** Position of the average voter. */
@@ -21,11 +22,14 @@ interface Drawn {
 
 const MARGIN = 26;
 const MAP_HEIGHT = 520;
+export const mapHeight = (width: number): number =>
+  Math.min(MAP_HEIGHT, Math.max(280, Math.round(width * 0.62)));
+
 /** Golden angle: marks at the same position form a sunflower spiral. */
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
 export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
-  const height = Math.min(MAP_HEIGHT, Math.max(280, Math.round(width * 0.62)));
+  const height = mapHeight(width);
   const [left, right] = ends(x);
   const [low, high] = ends(y);
   // Both axes have the same scale.
@@ -61,24 +65,22 @@ const ends = (values: Float32Array): [number, number] => [
 
 const inside = (value: number, most: number) => Math.max(6, Math.min(most - 6, value));
 
+interface MapBrush {
+  context: CanvasRenderingContext2D;
+  width: number;
+  height: number;
+  color(name: string): string;
+  /** Id of the selected agent. */
+  selected: string | null;
+}
+
 export function drawMap(
-  canvas: HTMLCanvasElement,
+  { context, width, height, color: ink, selected }: MapBrush,
   layout: Drawn,
   kindOf: (number: number) => { place: number },
   alliances: readonly AllianceRow[],
 ): void {
-  const { width, height, originX, originY, size } = layout;
-  const ratio = Math.min(3, devicePixelRatio || 1);
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  canvas.style.width = `${width}px`;
-  canvas.style.height = `${height}px`;
-  const context = canvas.getContext('2d');
-  if (!context) return;
-  const look = getComputedStyle(canvas);
-  const ink = (name: string) => look.getPropertyValue(name).trim();
-  context.scale(ratio, ratio);
-  context.clearRect(0, 0, width, height);
+  const { originX, originY, size } = layout;
   context.strokeStyle = ink('--line');
   context.lineWidth = 1;
   context.beginPath();
@@ -105,6 +107,11 @@ export function drawMap(
     context.stroke(path);
     context.restore();
   }
+  const chosen = layout.numbers.indexOf(selected === null ? -1 : (agents.numberOf(selected) ?? -1));
+  if (chosen < 0) return;
+  context.strokeStyle = ink('--ink');
+  context.lineWidth = 2;
+  context.strokeRect(layout.x[chosen]! - 9, layout.y[chosen]! - 9, 18, 18);
 }
 
 function drawHulls(

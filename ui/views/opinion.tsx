@@ -1,18 +1,18 @@
 /** The Opinion view: all agents on the two axes along which their votes differ most. */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
 import { createKindLookup, getMainSorting, kindOf, kinds } from '../components/bands.js';
 import { useWorkerAnswer } from '../components/entry-data.js';
-import { findNearest, Tip } from '../components/grid.js';
-import { AgentLink, cleanText, useWidth, watchScheme } from '../components/labels.js';
+import { AgentLink, cleanText } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
 import { Empty, Loading } from '../components/placeholders.js';
+import { type Brush, findNearest, Plane } from '../components/plane.js';
 import { useScenario } from '../components/requests.js';
 import { agents, alliances, clock } from '../data/store.js';
 import type { Axis, Opinion } from '../player/opinion.js';
-import { go, href, usePage } from '../route.js';
-import { COLORS, drawMap, layOutMap, shapeOf } from './opinion-map.js';
+import { href, usePage } from '../route.js';
+import { COLORS, type Drawn, drawMap, layOutMap, mapHeight, shapeOf } from './opinion-map.js';
 
 export function View() {
   const before = useRef<Opinion | null>(null);
@@ -103,49 +103,40 @@ interface MapProps {
 }
 
 function OpinionMap({ opinion, alliances, names }: MapProps) {
-  const box = useRef<HTMLDivElement>(null);
-  const canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(box);
-  const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
-  const layout = useMemo(() => (width === 0 ? null : layOutMap(opinion, width)), [opinion, width]);
-  const [look, setLook] = useState(0);
-  useEffect(() => watchScheme(() => setLook((count) => count + 1)), []);
+  const [width, setWidth] = useState(0);
   const sorting = getMainSorting();
-  useEffect(() => {
-    if (layout && canvas.current)
-      drawMap(canvas.current, layout, createKindLookup(sorting), alliances);
-  }, [layout, alliances, look, sorting]);
-  const nearest = (event: MouseEvent) => {
-    const at = findNearest(event, layout?.x.length ?? 0, (mark, x, y) =>
-      Math.hypot(layout!.x[mark]! - x, layout!.y[mark]! - y),
-    );
-    return at && { ...at, number: opinion.agents[at.mark]! };
-  };
+  const map = useMemo(() => {
+    let layout: Drawn = layOutMap(opinion, 640);
+    return {
+      paint(brush: Brush): boolean {
+        if (layout.width !== brush.width) layout = layOutMap(opinion, brush.width);
+        setWidth(brush.width);
+        drawMap(brush, layout, createKindLookup(sorting), alliances);
+        return false;
+      },
+      agentAt(x: number, y: number): number | null {
+        const mark = findNearest(layout.x, layout.y, x, y);
+        return mark === null ? null : opinion.agents[mark]!;
+      },
+      origin: () => layout.originX,
+    };
+  }, [opinion, alliances, sorting]);
   // Centered on the axis, within the width.
-  const above = {
-    marginLeft: `${Math.max(90, Math.min(width - 90, layout?.originX ?? width / 2))}px`,
-  };
+  const above = { marginLeft: `${Math.max(90, Math.min(width - 90, map.origin()))}px` };
   const drawn = plural(opinion.agents.length, 'agent');
   const label = `${drawn} by voting similarity. The same data is in the table.`;
   return (
-    <div class="opinion" ref={box}>
+    <div class="opinion">
       <p class="axis up faint" aria-hidden="true" style={above}>
         ↑ {names[1].high}
       </p>
-      <div class="opinion-plane">
-        <canvas
-          ref={canvas}
-          role="img"
-          aria-label={label}
-          onPointerMove={(event) => setTip(nearest(event))}
-          onPointerLeave={() => setTip(null)}
-          onClick={(event) => {
-            const at = nearest(event);
-            if (at) go(href('agent', agents.rows[at.number]!.id));
-          }}
-        />
-        {tip && <Tip at={tip} width={width} />}
-      </div>
+      <Plane
+        label={label}
+        height={mapHeight}
+        paint={map.paint}
+        agentAt={map.agentAt}
+        follows={false}
+      />
       <p class="axis across faint" aria-hidden="true">
         <span>← {names[0].low}</span>
         <span>{names[0].high} →</span>
@@ -184,7 +175,8 @@ function Shape({ index }: { index: number }) {
       width="16"
       height="16"
       aria-hidden="true"
-      class={`kind k${index + 1}`}
+      class="kind"
+      style={{ fill: `var(--c${index + 1})` }}
     >
       <path d={shapeOf(index)} />
     </svg>

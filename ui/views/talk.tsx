@@ -1,12 +1,13 @@
 /**
- * The Talk view: remarks, vote reasons and memes. The live list adds a few lines per second and
- * counts the rest. Older messages are read from the log, page by page.
+ * The Talk view: what agents say for and against a block, then each of them; or all messages of a
+ * kind, read from the log page by page. Beside it, the last memes.
  */
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { Message, MessageKind } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
-import { useAsked } from '../components/entry-data.js';
+import { explainOutcome, Glyph, TallyBar } from '../components/block.js';
+import { useAsked, useWorkerAnswer } from '../components/entry-data.js';
 import {
   AgentLink,
   BlockLink,
@@ -14,23 +15,27 @@ import {
   countSenders,
   EntryLink,
   messageKinds,
+  messageText,
   moment,
+  sideOf,
 } from '../components/labels.js';
-import { Button, moveTabStop, Segments, useRovingTabIndex } from '../components/lists.js';
+import {
+  Button,
+  moveTabStop,
+  Pages,
+  Segments,
+  slicePage,
+  useRovingTabIndex,
+} from '../components/lists.js';
 import { Meme } from '../components/meme.js';
 import { Empty, Failed, Loading } from '../components/placeholders.js';
 import { askWorker } from '../data/connect.js';
-import { clock, memes, messages, position, totals } from '../data/store.js';
-import {
-  getMessageKey,
-  groupMessages,
-  type MessageLine,
-  type MessagePage,
-  mergeLines,
-} from '../player/answers.js';
-import { href, useChoice, useOneOf } from '../route.js';
+import type { BlockItem } from '../data/messages.js';
+import { blocks, getFocusedBlock, memes, messages, position, totals } from '../data/store.js';
+import { getMessageKey, type MessageLine, type MessagePage } from '../player/answers.js';
+import { href, lookAt, useChoice, useOneOf, usePage } from '../route.js';
 
-const kinds = ['all', 'remarks', 'reasons', 'memes'] as const;
+const kinds = ['by block', 'all', 'remarks', 'reasons', 'memes'] as const;
 type Kinds = (typeof kinds)[number];
 const MEMES_SHOWN = 24;
 
@@ -40,6 +45,7 @@ const ENTRY = /^\d{1,15}$/;
 export function View() {
   const [kind, choose] = useOneOf('kind', kinds);
   const [, turn] = useChoice('before');
+  const [, turnPage] = usePage();
   if (messages.value.length === 0 && memes.value.length === 0) {
     return (
       <Empty title="No messages yet">
@@ -50,11 +56,13 @@ export function View() {
       </Empty>
     );
   }
+  const block = kind === 'by block' ? getFocusedBlock() : undefined;
   return (
     <div class="talk">
       <section class="panel" aria-labelledby="said">
         <header>
-          <h1 id="said">Messages</h1>
+          <h1 id="said">{block ? `Messages about block ${block.height}` : 'Messages'}</h1>
+          {block && <OtherBlocks of={block} />}
           <Total kind={kind} />
           <Segments
             name="Message kinds"
@@ -63,11 +71,12 @@ export function View() {
             onChoose={(one) => {
               choose(one);
               turn(null);
+              turnPage(0);
             }}
             push
           />
         </header>
-        <List kind={kind} />
+        {block ? <ByBlock key={block.number} block={block} /> : <Listed kind={kind} />}
       </section>
       <Posted />
     </div>
@@ -80,16 +89,92 @@ function Total({ kind }: { kind: Kinds }) {
   return kind === 'memes' ? <p>{plural(posted, 'meme')}</p> : null;
 }
 
-/** Live list of all kinds of messages, or a page from the log. */
-function List({ kind }: { kind: Kinds }) {
+function OtherBlocks({ of }: { of: BlockItem }) {
+  const place = blocks.value.findIndex(({ number }) => number === of.number);
+  const step = (to: BlockItem | undefined, text: string) =>
+    to && <Button onClick={() => lookAt(to.number)}>{text}</Button>;
+  const [before, after] = [blocks.value[place - 1], blocks.value[place + 1]];
+  return (
+    <span>
+      {step(before, `← Block ${before?.height}`)} {step(after, `Block ${after?.height} →`)}
+    </span>
+  );
+}
+
+/** The words of the two sides with their senders, then the single messages, newest first. */
+function ByBlock({ block }: { block: BlockItem }) {
+  const { number, entry: from, closed_at: closedAt, status } = block;
+  const said = useWorkerAnswer<Message[]>(
+    'about',
+    () => ({ block: number, from, to: position.value!.entry, closedAt, kind: null }),
+    `${number}`,
+  );
+  const [page, turn] = usePage();
+  if (!said) return <Loading what="messages" />;
+  const shown = slicePage([...said].reverse(), page);
+  return (
+    <>
+      <p class="outcome">
+        <Glyph status={status} /> {explainOutcome(status)}
+      </p>
+      <TallyBar block={block} />
+      <div class="sides">
+        {(['for', 'against', 'neutral'] as const).map((side) => (
+          <Side key={side} of={side} said={said} />
+        ))}
+      </div>
+      {said.length === 0 && <p class="faint">No messages about this block yet.</p>}
+      <Lines lines={shown.map(lineOf)} />
+      <Pages of={said.length} page={page} onTurn={turn} />
+    </>
+  );
+}
+
+const lineOf = (said: Message): MessageLine => ({
+  ...{ said, count: 1, agents: new Set([said.who]), blocks: new Set([said.what]) },
+});
+
+/** Shared texts per side. */
+const TEXTS_SHOWN = 5;
+
+function Side({ of, said }: { of: ReturnType<typeof sideOf>; said: readonly Message[] }) {
+  const own = said.filter(({ stance }) => sideOf(stance) === of);
+  if (own.length === 0) return null;
+  const senders = (all: readonly Message[]) => new Set(all.map(({ who }) => who)).size;
+  const texts = new Map<string, Set<number>>();
+  for (const { text, who } of own) texts.set(text, (texts.get(text) ?? new Set()).add(who));
+  const shared = [...texts]
+    .filter(([text, { size }]) => text !== '' && size > 1)
+    .sort(([, one], [, other]) => other.size - one.size);
+  const remarks = own.filter(({ kind }) => kind === 'remark').length;
+  const counts = [
+    own.length > remarks && plural(own.length - remarks, 'reason'),
+    remarks > 0 && plural(remarks, 'remark'),
+  ];
+  return (
+    <section class={`side ${of}`} aria-label={of}>
+      <h2>
+        {of}: {plural(senders(own), 'agent')}{' '}
+        <span class="faint">{counts.filter(Boolean).join(', ')}</span>
+      </h2>
+      <ul>
+        {shared.slice(0, TEXTS_SHOWN).map(([text, { size }]) => (
+          <li key={text}>
+            <i style={{ width: `${(100 * size) / senders(said)}%` }} />
+            <b>{format(size)}</b> <bdi>{cleanText(text, 200)}</bdi>
+          </li>
+        ))}
+      </ul>
+      {shared.length === 0 && <p class="faint">Each text has one sender.</p>}
+    </section>
+  );
+}
+
+/** A page of messages from the log. At the newest entry it follows the network. */
+function Listed({ kind }: { kind: Kinds }) {
   const [chosen, turn] = useChoice('before');
-  const { mode, follows } = clock.value;
   const end = (position.value?.entry ?? 0) + 1;
   const before = chosen !== null && ENTRY.test(chosen) ? Math.min(Number(chosen), end) : end;
-  const turnTo = (entry: number | null) => turn(entry === null ? null : String(entry));
-  if (kind === 'all' && before === end && mode === 'live' && follows) {
-    return <Live onOlder={() => turnTo(end)} />;
-  }
   const saidKind = saidKinds.find((one) => `${one}s` === kind) ?? null;
   return (
     <Page
@@ -97,21 +182,8 @@ function List({ kind }: { kind: Kinds }) {
       kind={saidKind}
       before={before}
       isNewest={before === end}
-      onTurn={turnTo}
+      onTurn={(entry) => turn(entry === null ? null : String(entry))}
     />
-  );
-}
-
-function Live({ onOlder }: { onOlder(): void }) {
-  const { lines, from } = useLines();
-  return (
-    <>
-      <p class="faint">Counts cover messages from entry {format(from)} on.</p>
-      <Lines lines={lines} />
-      <p class="pages">
-        <Button onClick={onOlder}>Show pages</Button>
-      </p>
-    </>
   );
 }
 
@@ -142,7 +214,7 @@ function Page({ kind, before, isNewest, onTurn }: PageProps) {
           {next === null ? `No ${what} yet.` : `No ${what} from entry ${format(next)}.`}
         </p>
       )}
-      {lines.length > 0 && <Lines lines={lines.map(lineOf)} />}
+      <Lines lines={lines} />
       <p class="pages">
         <Button disabled={isNewest} onClick={() => onTurn(null)}>
           Newest
@@ -156,9 +228,10 @@ function Page({ kind, before, isNewest, onTurn }: PageProps) {
   );
 }
 
-function Lines({ lines }: { lines: readonly Line[] }) {
+function Lines({ lines }: { lines: readonly MessageLine[] }) {
   const list = useRef<HTMLOListElement>(null);
   useRovingTabIndex(list, 'first');
+  if (lines.length === 0) return null;
   return (
     <>
       <p class="unseen" id="said-keys">
@@ -172,8 +245,8 @@ function Lines({ lines }: { lines: readonly Line[] }) {
         onKeyDown={moveTabStop}
       >
         {lines.map((line) => (
-          <li key={line.key} class={line.is}>
-            {line.is === 'omitted' ? <Omitted count={line.count} /> : <Spoken line={line} />}
+          <li key={`${line.said.who} ${getMessageKey(line.said)}`}>
+            <Spoken line={line} />
           </li>
         ))}
       </ol>
@@ -181,24 +254,19 @@ function Lines({ lines }: { lines: readonly Line[] }) {
   );
 }
 
-const Omitted = ({ count }: { count: number }) => (
-  <p class="faint">{plural(count, 'message')} omitted. Pause to read all messages.</p>
-);
-
 function Spoken({ line }: { line: MessageLine }) {
-  const { said: one, agents, blocks, count } = line;
+  const { said: one, agents, blocks: about, count } = line;
   return (
     <>
       <p class="by" data-count={count}>
         {agents.size === 1 && <AgentLink number={one.who} />}
         {countSenders(line) !== '' && <b>{countSenders(line)}</b>}
         <span class="faint">
-          {messageKinds[one.kind]}
-          {one.stance !== '' && `, ${one.stance}`}
+          {messageText(one)}
           {one.kind !== 'meme' && (
             <>
               , <BlockLink number={one.what} />
-              {blocks.size > 1 && ` and ${plural(blocks.size - 1, 'earlier block')}`}
+              {about.size > 1 && ` and ${plural(about.size - 1, 'earlier block')}`}
             </>
           )}
         </span>
@@ -215,8 +283,10 @@ function Spoken({ line }: { line: MessageLine }) {
   );
 }
 
+/** The last memes, those with equal captions once. */
 function Posted() {
-  const last = memes.value.slice(-MEMES_SHOWN).reverse();
+  const byCaption = new Map(memes.value.map((meme) => [`${meme.caption} ${meme.type}`, meme]));
+  const last = [...byCaption.values()].sort((a, b) => b.number - a.number).slice(0, MEMES_SHOWN);
   return (
     <section class="panel" aria-labelledby="posted">
       <header>
@@ -224,7 +294,8 @@ function Posted() {
         <p>
           {last.length === 0
             ? 'No memes yet.'
-            : 'Untrusted content, opened on request. Animated images show their first frame.'}
+            : 'Untrusted content, opened on request. The last of each caption. Animated images ' +
+              'show their first frame.'}
         </p>
       </header>
       <ul class="memes">
@@ -237,95 +308,3 @@ function Posted() {
     </section>
   );
 }
-
-type Line =
-  | ({ is: 'said'; key: string } & MessageLine)
-  | { is: 'omitted'; key: string; count: number };
-
-const LINES_EVERY_MS = 1_000;
-/** Number of new lines per update. */
-const LINES_AT_ONCE = 4;
-const LINES_KEPT = 80;
-/** Number of lines in the first update. */
-const LINES_AT_FIRST = 40;
-
-interface Seen {
-  /** First entry whose messages are counted. */
-  from: number;
-  entry: number;
-  spoken: number;
-}
-
-/** Returns the lines, newest first, and the entry from which they count messages. */
-function useLines(): { lines: readonly Line[]; from: number } {
-  const [lines, set] = useState<readonly Line[]>([]);
-  const seen = useRef<Seen | null>(null);
-  useEffect(() => {
-    const look = () => set((before) => looked(before, seen));
-    look();
-    const timer = setInterval(look, LINES_EVERY_MS);
-    return () => clearInterval(timer);
-  }, []);
-  // Seeking back starts over.
-  const entry = position.value?.entry ?? 0;
-  useEffect(() => {
-    if (seen.current && entry < seen.current.entry) {
-      seen.current = null;
-      set((before) => looked(before, seen));
-    }
-  }, [entry]);
-  return { lines, from: seen.current?.from ?? messages.value[0]?.entry ?? 0 };
-}
-
-const linesOf = (all: readonly Message[]): readonly Line[] =>
-  groupMessages(all).slice(0, LINES_AT_FIRST).map(lineOf);
-
-function looked(before: readonly Line[], seen: { current: Seen | null }): readonly Line[] {
-  const entry = position.peek()?.entry ?? 0;
-  const { remarks = 0, memes = 0 } = totals.peek() ?? {};
-  const last = seen.current;
-  const all = messages.peek();
-  const from = last?.from ?? all[0]?.entry ?? 0;
-  seen.current = { from, entry, spoken: remarks + memes };
-  if (!last) return linesOf(all);
-  const fresh = all.filter((one) => one.entry > last.entry);
-  if (fresh.length === 0) return before;
-  const kept = pickLines(groupMessages(fresh));
-  const shown = kept.reduce((sum, { count }) => sum + count, 0);
-  const spoken = Math.max(fresh.length, remarks + memes - last.spoken);
-  const omitted = spoken - shown;
-  const more: Line[] =
-    omitted > 0 ? [{ is: 'omitted', key: `omitted ${entry}`, count: omitted }] : [];
-  return [...merged(kept, before), ...more, ...before.filter((line) => !isIn(kept, line))].slice(
-    0,
-    LINES_KEPT,
-  );
-}
-
-/**
- * Picks the newest lines. Remarks and memes precede vote reasons, because every vote has a reason.
- */
-function pickLines(lines: readonly MessageLine[]): MessageLine[] {
-  const isReason = ({ said }: MessageLine) => said.kind === 'reason';
-  const first = [...lines.filter((line) => !isReason(line)), ...lines.filter(isReason)];
-  const picked = new Set(first.slice(0, LINES_AT_ONCE));
-  return lines.filter((line) => picked.has(line));
-}
-
-const isIn = (lines: readonly MessageLine[], line: Line): boolean =>
-  line.is === 'said' && lines.some(({ said: one }) => getMessageKey(one) === line.key);
-
-/** Merges new lines into equal lines that are already shown. */
-function merged(lines: readonly MessageLine[], before: readonly Line[]): Line[] {
-  return lines.map((line) => {
-    const key = getMessageKey(line.said);
-    const same = before.find((one) => one.is === 'said' && one.key === key);
-    return lineOf(same?.is === 'said' ? mergeLines(line, same) : line);
-  });
-}
-
-const lineOf = ({ said, count, agents, blocks }: MessageLine): Line => ({
-  is: 'said',
-  key: getMessageKey(said),
-  ...{ said, count, agents, blocks },
-});

@@ -9,6 +9,7 @@ interface Row {
   expect: string;
   verdict?: string;
   blocks?: Record<string, number>;
+  outcomes: string;
 }
 
 const rowsOf = async (...args: string[]) => {
@@ -20,7 +21,9 @@ test('gallery: lists every shipped scenario with a command that watches it', asy
   const { code, rows } = await rowsOf();
   const names = shippedScenarios().map(({ name }) => name);
   expect([code, rows.map(({ name }) => name)]).toEqual([0, names]);
-  for (const { name, command } of rows) expect(command).toBe(`folkmoot sim ${name} --watch`);
+  for (const { name, command, outcomes } of rows) {
+    expect([command, outcomes !== '']).toEqual([`folkmoot sim ${name} --watch`, true]);
+  }
 });
 
 test('gallery: shows the outcome of a run, which is that of sim', async () => {
@@ -33,6 +36,8 @@ test('gallery: shows the outcome of a run, which is that of sim', async () => {
   const [row] = rows;
   expect([code, row!.verdict, row!.expect]).toEqual([0, verdict, 'pass']);
   expect(row!.blocks!.finalized).toBe(measures.finalized_share);
+  // The recorded run has the same outcomes.
+  expect(row!.outcomes).toBe('F'.repeat(measures.finalized!));
   const text = await folkmoot(['gallery', 'capital', '--run']);
   expect(text.stdout).toMatch(/^ {2}\[[#x.~ ]{40}\] pass in \d+\.\d s$/m);
 });

@@ -127,7 +127,7 @@ browserTest('keys: works through all views', async () => {
   await tab.getByRole('table').waitFor();
 
   // Talk view: one kind of message, and a meme.
-  await goTo(/^Talk$/, /^Messages$/);
+  await goTo(/^Talk$/, /^Messages /);
   await enter(/^memes$/);
   expect(await tab.getByRole('button', { name: 'memes', pressed: true }).count()).toBe(1);
   await to(/^Show (?:text|image)$/);
@@ -181,11 +181,14 @@ browserTest('keys: works through all views', async () => {
 
 browserTest.each([
   ['explore', '.happened', 100, /^300: open this entry$/],
-  ['talk', '.talk-lines', 10, null],
+  ['talk?kind=all', '.talk-lines', 10, null],
 ] as const)(
   'keys: makes the list of %s one tab stop with arrow keys',
   async (view, list, least, first) => {
-    const { tab, complaints } = await open(`${url}/ui/${view}?at=300`, modes.light);
+    const { tab, complaints } = await open(
+      `${url}/ui/${view}${view.includes('?') ? '&' : '?'}at=300`,
+      modes.light,
+    );
     await settled(tab);
     const links = tab.locator(`${list} a`);
     const count = await links.count();

@@ -72,7 +72,7 @@ browserTest('network: draws the graph, and lists the agents by links', async () 
   const degrees = new Array<number>(100).fill(0);
   for (const edge of data.graph.edges) for (const end of edge) degrees[end]! += 1;
   const { tab, complaints } = await open(`${url}/ui/network`, modes.light);
-  const canvas = tab.locator('.graph canvas');
+  const canvas = tab.locator('.plane canvas');
   await canvas.waitFor();
   const inked = () =>
     canvas.evaluate((element: HTMLCanvasElement) => {

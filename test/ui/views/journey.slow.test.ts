@@ -1,4 +1,4 @@
-/** Tests every view on a finished run, and on modified copies. */
+/** Tests the checks of a finished run, and of modified copies. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkCertificate } from 'folkmoot/client';
@@ -6,7 +6,7 @@ import { changed, changeEntry, changeJson } from '../../engine/replay/folders.js
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { folkmoot } from '../../support/cli.js';
 import { type Line, logLines, suiteFolder } from '../../support/runs.js';
-import { accessFaults, checkedModes, modes, open } from '../browser.js';
+import { open } from '../browser.js';
 import { explore } from '../folder.js';
 
 const folder = suiteFolder();
@@ -26,42 +26,6 @@ useBrowser(async () => {
   block = data.blocks.find(({ status }) => status === 'finalized')!.block_hash;
 });
 afterAll(async () => {});
-
-const paths = () => {
-  const { public_key } = lines.find(({ kind }) => kind === 'vote')!;
-  return [
-    ...[
-      'now',
-      'network',
-      'agents?as=table',
-      'agents?color=status&at=200',
-      'nowhere',
-      'opinion',
-      'alliances',
-    ],
-    ...['talk', `block/${block}`, 'block/0123', 'explore?at=100', 'doctor', 'agent/unknown'],
-    `agents?sel=${public_key.slice(0, 8)}`,
-  ];
-};
-
-browserTest.each(checkedModes)(
-  'views: pass axe, do not overflow and log no errors, %s',
-  async (mode) => {
-    for (const path of paths()) {
-      const { tab, complaints } = await open(`${url}/ui/${path}`, modes[mode]);
-      await tab.waitForTimeout(300);
-      expect([path, await accessFaults(tab)]).toEqual([path, []]);
-      const wide = await tab.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      expect([path, wide]).toEqual([path, 0]);
-      // The browser logs the 404 of the unknown block.
-      const known = complaints.filter((line) => !/status of 40[04]/.test(line));
-      expect([path, known]).toEqual([path, []]);
-      await tab.close();
-    }
-  },
-);
 
 browserTest('block: checks all signatures and creates a certificate', async () => {
   const { tab } = await open(`${url}/ui/block/${block}`);
