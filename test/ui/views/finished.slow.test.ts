@@ -116,7 +116,8 @@ browserTest(
     const { memes, said } = await madeView(url);
     const { tab, complaints } = await open(`${url}/ui/talk?kind=memes`, modes.light);
     const times = tab.locator('.talk-lines .when');
-    await times.first().waitFor();
+    // Until the overview arrives, times are those of the day.
+    await expect.poll(() => times.first().innerText()).toMatch(/^\d+:\d\d\.\d, entry /);
     for (const text of await times.allInnerTexts()) expect(text).toMatch(/^\d+:\d\d\.\d, entry /);
     expect(memes.every(({ at }) => at > 0)).toBe(true);
     await tab.goto(`${url}/ui/talk?kind=remarks`);
