@@ -236,11 +236,16 @@ export class Streams {
     const place = agent === 'world' ? 0 : agent + 1;
     const known = streams[place];
     if (known) return known;
-    const stream = new SeededStream(...stateOf(`folkmoot/${this.seed}/${agent}/${purpose}`));
+    const stream = this.once(agent, purpose);
     // Most agents get a stream eventually. A list with holes would be slow.
     while (streams.length < place) streams.push(undefined as never);
     streams[place] = stream;
     return stream;
+  }
+
+  /** Creates the stream that `of` returns, without keeping it. Each call starts it again. */
+  once(agent: number | 'world', purpose: string): Stream {
+    return new SeededStream(...stateOf(`folkmoot/${this.seed}/${agent}/${purpose}`));
   }
 
   /**

@@ -22,19 +22,81 @@ export interface Agent {
   readonly id: string;
   readonly publicKey: string;
   readonly personality: string;
-  /** The agent as events name it. Never changes. */
-  readonly who: { readonly id: string; readonly personality: string };
+  /** The agent as events name it. */
+  readonly who: { id: string; personality: string };
   readonly validator: boolean;
   readonly producer: boolean;
   readonly registeredAt: number;
   /** The first 8 hex digits of the id, for sorting. */
   readonly idOrder: number;
   readonly status: Status;
+  readonly dormant: boolean;
   readonly context: AgentContext;
 }
 
 type AgentActor = Actor<typeof agentMachine>;
-type Row = { -readonly [K in keyof Agent]: Agent[K] } & { actor: AgentActor | null };
+
+/** Context of an agent that has only registered. */
+export const firstContext = ({
+  agent_id,
+  registered_at,
+}: Pick<AgentProfile, 'agent_id' | 'registered_at'>): AgentContext => ({
+  agent_id,
+  blocks_produced: 0,
+  changed_at: registered_at,
+  dormant: false,
+  expected_duration: '',
+  input_sha256: '',
+  meme_bytes: 0,
+  previous: 'active',
+  reason: '',
+  signed_at: 0,
+});
+
+class Row implements Agent {
+  readonly ordinal: number;
+  readonly id: string;
+  readonly publicKey: string;
+  readonly personality: string;
+  readonly validator: boolean;
+  readonly producer: boolean;
+  readonly registeredAt: number;
+  /** The first 8 hex digits of the id, as a signed integer. */
+  readonly #idOrder: number;
+  status: Status;
+  actor: AgentActor | null = null;
+  /** Context since the first change; null before it, when the context follows from the row. */
+  changed: AgentContext | null;
+
+  constructor(profile: AgentProfile, status: Status, changed: AgentContext | null) {
+    this.ordinal = profile.ordinal;
+    this.id = profile.agent_id;
+    this.publicKey = profile.public_key;
+    this.personality = profile.personality;
+    this.validator = profile.capabilities.includes('validator');
+    this.producer = profile.capabilities.includes('producer');
+    this.registeredAt = profile.registered_at;
+    this.#idOrder = Number.parseInt(this.id.slice(ID_START, ID_START + 8), 16) | 0;
+    this.status = status;
+    this.changed = changed;
+  }
+
+  get who() {
+    return { id: this.id, personality: this.personality };
+  }
+
+  get idOrder(): number {
+    return this.#idOrder >>> 0;
+  }
+
+  get dormant(): boolean {
+    return this.changed?.dormant ?? false;
+  }
+
+  get context(): AgentContext {
+    return this.changed ?? firstContext({ agent_id: this.id, registered_at: this.registeredAt });
+  }
+}
 
 /** A change of dormancy, for which there is no event. */
 export interface DormancyChange {
@@ -47,9 +109,9 @@ const noAgents: readonly DormancyChange[] = Object.freeze([]);
 
 export class Agents {
   readonly #all: Row[] = [];
-  readonly #byKey = new Map<string, Agent>();
+  readonly #byKey = new Map<string, Row>();
   #last: Agent | null = null;
-  readonly #byId = new Map<string, Agent>();
+  readonly #byId = new Map<string, Row>();
   readonly #changed = new Set<number>();
   #dormancyChanges: DormancyChange[] = [];
   readonly #outbox: Outbox;
@@ -76,33 +138,21 @@ export class Agents {
   };
   byId = (id: string): Agent | undefined => this.#byId.get(id);
   /** @throws {Error} for an unknown ordinal, which is a bug. */
-  at(ordinal: number): Agent {
+  at(ordinal: number): Row {
     const agent = this.#all[ordinal];
     if (!agent) throw new Error(`no agent has the ordinal ${ordinal}`);
     return agent;
   }
 
   register(profile: AgentProfile): Agent {
-    const context: AgentContext = {
-      agent_id: profile.agent_id,
-      blocks_produced: 0,
-      changed_at: profile.registered_at,
-      dormant: false,
-      expected_duration: '',
-      input_sha256: '',
-      meme_bytes: 0,
-      previous: 'active',
-      reason: '',
-      signed_at: 0,
-    };
-    const agent = this.#add(profile, { state: 'active', context });
-    this.#outbox.emit('agent_status', statusEvent('active', context).data);
+    const agent = this.#add(new Row(profile, 'active', null));
+    this.#outbox.emit('agent_status', statusEvent('active', agent.context).data);
     this.#changed.add(agent.ordinal);
     return agent;
   }
 
   restore(profile: AgentProfile, stored: RecordOf['agent_states']): void {
-    this.#add(profile, stored);
+    this.#add(new Row(profile, stored.state, stored.context));
   }
 
   setStatus(agent: Agent, status: Status, change: StatusChange): void {
@@ -116,7 +166,7 @@ export class Agents {
     if (isStatusEvent(event)) this.#turn(row, event);
     else {
       // The status stays the same. A later status change starts the actor from the changed context.
-      row.context = { ...row.context, ...changeOf(row.context, event) };
+      row.changed = { ...row.context, ...changeOf(row.context, event) };
       row.actor = null;
     }
     this.#count(row, 1);
@@ -133,7 +183,7 @@ export class Agents {
     row.actor.send(event);
     const snapshot = row.actor.getSnapshot();
     row.status = snapshot.value as Status;
-    row.context = snapshot.context;
+    row.changed = snapshot.context;
   }
 
   /** Returns the changes of dormancy since the last call, in order. */
@@ -147,27 +197,15 @@ export class Agents {
   save(changes: Changes): void {
     if (this.#changed.size === 0) return;
     for (const ordinal of [...this.#changed].sort((a, b) => a - b)) {
-      const { id, context, status } = this.at(ordinal);
+      const { id, context, status, changed } = this.at(ordinal);
+      // Without a log, the first state follows from the profile.
+      if (!changes.logged && changed === null) continue;
       changes.put('agent_states', id, { context, state: status });
     }
     this.#changed.clear();
   }
 
-  #add(profile: AgentProfile, { state, context }: RecordOf['agent_states']): Agent {
-    const row: Row = {
-      ordinal: profile.ordinal,
-      id: profile.agent_id,
-      publicKey: profile.public_key,
-      personality: profile.personality,
-      who: Object.freeze({ id: profile.agent_id, personality: profile.personality }),
-      idOrder: Number.parseInt(profile.agent_id.slice(ID_START, ID_START + 8), 16),
-      validator: profile.capabilities.includes('validator'),
-      producer: profile.capabilities.includes('producer'),
-      registeredAt: profile.registered_at,
-      status: state,
-      context,
-      actor: null,
-    };
+  #add(row: Row): Row {
     this.#all[row.ordinal] = row;
     this.#byKey.set(row.publicKey, row);
     this.#byId.set(row.id, row);
@@ -175,10 +213,10 @@ export class Agents {
     return row;
   }
 
-  #count({ status, validator, producer, context }: Agent, step: 1 | -1): void {
+  #count({ status, validator, producer, dormant }: Agent, step: 1 | -1): void {
     if (status !== 'active') return;
     if (validator) this.activeValidators += step;
-    if (validator && !context.dormant) this.awakeValidators += step;
+    if (validator && !dormant) this.awakeValidators += step;
     if (producer) this.activeProducers += step;
   }
 }

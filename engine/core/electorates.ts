@@ -56,7 +56,7 @@ export class Electorates {
     if (!this.#stale && this.#current) {
       return { agents: [...this.#current.agents], weights: [...this.#current.weights] };
     }
-    const eligible = this.#validators((agent) => !agent.context.dormant);
+    const eligible = this.#validators((agent) => !agent.dormant);
     return { agents: eligible, weights: this.#weights(eligible) };
   }
 

@@ -184,7 +184,7 @@ export class Engine {
   #wake(publicKey: string): void {
     const { agents, electorates } = this.#state;
     const agent = agents.byKey(publicKey);
-    if (!agent?.context.dormant) return;
+    if (!agent?.dormant) return;
     agents.send(agent, { type: 'acted' });
     electorates.electorsChanged();
   }

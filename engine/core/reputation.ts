@@ -263,14 +263,14 @@ function sleep(state: State, absent: number[]): void {
   let asleep = 0;
   for (const [ordinal, weight] of weights) {
     total += weight;
-    if (agents.at(ordinal).context.dormant) asleep += weight;
+    if (agents.at(ordinal).dormant) asleep += weight;
   }
   const most = mostDormant(genesis, total, failed);
   const missed = (ordinal: number) => standings.get(ordinal, 'missed');
   for (const ordinal of absent.sort((a, b) => missed(b) - missed(a) || a - b)) {
     const agent = agents.at(ordinal);
     const weight = weights.get(ordinal);
-    if (weight === undefined || agent.context.dormant || asleep + weight > most) continue;
+    if (weight === undefined || agent.dormant || asleep + weight > most) continue;
     asleep += weight;
     agents.send(agent, { type: 'slept' });
     electorates.electorsChanged();

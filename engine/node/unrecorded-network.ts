@@ -7,6 +7,7 @@ import { type Admitted, checked } from '../admit/admit.js';
 import { refuseUnknownKey } from '../admit/credentials.js';
 import { completeGenesis, type GenesisOptions } from '../admit/genesis.js';
 import type { Verified } from '../admit/verify.js';
+import { firstContext } from '../core/agents.js';
 import { Changes, type Reader } from '../core/changes.js';
 import { Engine, type Step } from '../core/engine.js';
 import type { Outcome } from '../core/state.js';
@@ -179,18 +180,22 @@ interface Row {
   value: RecordOf[Table];
 }
 
-/** Tables that only a restart or a read of the log needs. */
-const unread: ReadonlySet<Table> = new Set(['network', 'heights', 'open', 'state']);
-
-const idOf = (key: RecordKey): string | number => (typeof key === 'object' ? key.join(' ') : key);
+/** Tables that only a restart or a read of the log needs, or that follow from the profiles. */
+const unread: ReadonlySet<Table> = new Set([
+  ...(['network', 'heights', 'open', 'state', 'agent_numbers'] as const),
+]);
 
 /**
  * The records of a network without a log. They hold the engine's values, without any encoding. A
- * vote takes a few bytes in typed columns.
+ * vote takes a few bytes in typed columns, and an agent its profile.
  */
 class LiveTables extends Changes implements Reader {
   override readonly logged = false;
-  readonly #tables = new Map<Table, Map<string | number, Row>>();
+  /** Records by table and key. Those with keys of several parts keep their keys. */
+  readonly #tables = new Map<Table, Map<string | number, RecordOf[Table]>>();
+  readonly #tupled = new Map<Table, Map<string, Row>>();
+  /** Profiles by agent ordinal. */
+  readonly #profiles: RecordOf['agents'][] = [];
   /** Votes by block ordinal. */
   readonly #votes: VoteColumns[] = [];
   readonly #standings = new StandingRows();
@@ -224,25 +229,36 @@ class LiveTables extends Changes implements Reader {
   }
 
   #store(table: Table, key: RecordKey, value: RecordOf[Table] | null): void {
-    let rows = this.#tables.get(table);
-    if (!rows) {
-      rows = new Map();
-      this.#tables.set(table, rows);
+    if (table === 'agents') this.#profiles.push(value as RecordOf['agents']);
+    if (typeof key === 'object') {
+      const rows = this.#tupled.get(table) ?? new Map<string, Row>();
+      this.#tupled.set(table, rows);
+      if (value === null) rows.delete(key.join(' '));
+      else rows.set(key.join(' '), { key, value });
+      return;
     }
-    if (value === null) rows.delete(idOf(key));
-    else rows.set(idOf(key), { key, value });
+    const values = this.#tables.get(table) ?? new Map<string | number, RecordOf[Table]>();
+    this.#tables.set(table, values);
+    if (value === null) values.delete(key);
+    else values.set(key, value);
   }
 
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined {
-    let value: RecordOf[Table] | undefined;
-    if (table === 'votes') value = this.#vote(key as readonly [number, number]);
-    else if (table === 'standings') value = this.#standings.get(key as number);
-    else value = this.#tables.get(table)?.get(idOf(key))?.value;
-    return value as RecordOf[T] | undefined;
+    return this.#read(table, key) as RecordOf[T] | undefined;
   }
 
-  #vote([block, agent]: readonly [number, number]): RecordOf['votes'] | undefined {
-    return this.#votes[block]?.get(agent);
+  #read(table: Table, key: RecordKey): RecordOf[Table] | undefined {
+    if (table === 'votes') {
+      const [block, agent] = key as readonly [number, number];
+      return this.#votes[block]?.get(agent);
+    }
+    if (table === 'standings') return this.#standings.get(key as number);
+    if (table === 'agent_numbers') return numberOf(this.#profiles[key as number]);
+    if (typeof key === 'object') return this.#tupled.get(table)?.get(key.join(' '))?.value;
+    const value = this.#tables.get(table)?.get(key);
+    if (value !== undefined || table !== 'agent_states') return value;
+    const profile = this.read('agents', key);
+    return profile && { context: firstContext(profile), state: 'active' };
   }
 
   *range<T extends Table>(
@@ -257,7 +273,19 @@ class LiveTables extends Changes implements Reader {
 
   #rowsOf(table: Table, from?: RecordKey, to?: RecordKey): Row[] {
     if (table === 'standings') return this.#standings.rows();
-    if (table !== 'votes') return [...(this.#tables.get(table)?.values() ?? [])];
+    if (table === 'votes') return this.#voteRows(from, to);
+    if (table === 'agent_numbers') {
+      return this.#profiles.map((profile, key) => ({ key, value: numberOf(profile)! }));
+    }
+    if (table === 'agent_states') {
+      return this.#profiles.map(({ agent_id: key }) => ({ key, value: this.#read(table, key)! }));
+    }
+    const values = this.#tables.get(table) ?? [];
+    const rows = Array.from(values, ([key, value]): Row => ({ key, value }));
+    return [...rows, ...(this.#tupled.get(table)?.values() ?? [])];
+  }
+
+  #voteRows(from?: RecordKey, to?: RecordKey): Row[] {
     const rows: Row[] = [];
     // Most reads want the votes on one block.
     const last = Math.min(this.#votes.length - 1, Number(firstOf(to) ?? Number.POSITIVE_INFINITY));
@@ -275,6 +303,8 @@ class LiveTables extends Changes implements Reader {
 }
 
 const none: [] = [];
+const numberOf = (profile: RecordOf['agents'] | undefined) =>
+  profile && { agent_id: profile.agent_id };
 const firstOf = (key?: RecordKey) => (typeof key === 'object' ? key[0] : key);
 
 const codes = { approve: 1, reject: 2 } as const;

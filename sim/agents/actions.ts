@@ -26,6 +26,7 @@ import {
   type BlockTalk,
   blockTag,
   type ReceivedMeme,
+  type ScheduledEvent,
   type ScriptedAgent,
   soundness,
   stanceTag,
@@ -52,9 +53,14 @@ export function callToVote(
   afterMs: number,
   round = 0,
 ): void {
-  const event = { type: 'vote', block: block.hash, round } as const;
-  world.schedule(agent.ordinal, world.now + afterMs, event);
+  if (lastVote.block !== block.hash || lastVote.round !== round) {
+    lastVote = { type: 'vote', block: block.hash, round };
+  }
+  world.schedule(agent.ordinal, world.now + afterMs, lastVote);
 }
+
+/** Last event of its kind. Agents are called to vote on one block one after another. */
+let lastVote: Extract<ScheduledEvent, { type: 'vote' }> = { type: 'vote', block: '', round: 0 };
 
 interface WakeCall {
   /** Replaces a pending call with the same name. */
@@ -75,12 +81,14 @@ export function callToWake(
   if (name === undefined) return world.schedule(agent.ordinal, at, { type: 'wake', ...noted });
   const timer = { name, number: agent.timersSet };
   agent.timersSet += 1;
+  agent.timers ??= new Map();
   agent.timers.set(name, timer.number);
   world.schedule(agent.ordinal, at, { type: 'wake', timer, ...noted });
 }
 
 /** Cancels a pending call of `wake`. Returns false if no call with this name is pending. */
-export const cancelWake = ({ timers }: ScriptedAgent, name: string): boolean => timers.delete(name);
+export const cancelWake = ({ timers }: ScriptedAgent, name: string): boolean =>
+  timers?.delete(name) ?? false;
 
 /** Judges a block by the agent's personality and the memes received about the block. */
 export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk) {

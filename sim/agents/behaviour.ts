@@ -14,6 +14,10 @@ const FIRST_SOCIAL_MS = 20_000;
 /** Retry interval for a registration or departure that the agent has not seen confirmed. */
 const ASK_AGAIN_MS = 10_000;
 
+/** Events without members are shared, because one is pending for each agent. */
+const joining = { type: 'join' } as const;
+const occasion = { type: 'socialize' } as const;
+
 type Kinds = { [K in ScheduledEvent['type']]: Extract<ScheduledEvent, { type: K }> };
 type Handler<E> = (agent: ScriptedAgent, world: World, event: E) => void;
 
@@ -43,8 +47,8 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   depart,
   start: (agent, world) => agent.strategy.start?.(agent, world),
   wake(agent, world, { note = null, timer }) {
-    if (timer && agent.timers.get(timer.name) !== timer.number) return;
-    if (timer) agent.timers.delete(timer.name);
+    if (timer && agent.timers?.get(timer.name) !== timer.number) return;
+    if (timer) agent.timers?.delete(timer.name);
     agent.strategy.wake?.(agent, world, note);
   },
   receive(agent, world, { message }) {
@@ -53,7 +57,7 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   restart(agent, world) {
     if (isGone(agent, world, world.now)) return depart(agent, world);
     // The crash has lost all pending calls.
-    agent.timers.clear();
+    agent.timers = null;
     if (!agent.joined) join(agent, world);
     else {
       agent.strategy.start?.(agent, world);
@@ -98,7 +102,7 @@ function join(agent: ScriptedAgent, world: World): void {
     capabilities: agent.capabilities,
   });
   world.send(agent.ordinal, request);
-  world.schedule(agent.ordinal, world.now + ASK_AGAIN_MS, { type: 'join' });
+  world.schedule(agent.ordinal, world.now + ASK_AGAIN_MS, joining);
 }
 
 function registered(agent: ScriptedAgent, world: World, at: number): void {
@@ -106,7 +110,7 @@ function registered(agent: ScriptedAgent, world: World, at: number): void {
   agent.joined = true;
   if (agent.strategy.start) world.schedule(agent.ordinal, at, { type: 'start' });
   const after = FIRST_SOCIAL_MS + agent.rng('occasions').int(FIRST_SOCIAL_MS);
-  world.schedule(agent.ordinal, at + after, { type: 'socialize' });
+  world.schedule(agent.ordinal, at + after, occasion);
   // The agent's departure time passed before its registration was confirmed.
   if (isGone(agent, world, at))
     world.schedule(agent.ordinal, at + ASK_AGAIN_MS, { type: 'depart' });
@@ -115,7 +119,7 @@ function registered(agent: ScriptedAgent, world: World, at: number): void {
 const leavingWith = new Set<ScheduledEvent['type']>(['depart', 'restart']);
 
 const isGone = ({ leavesMs }: ScriptedAgent, { startMs }: World, at: number): boolean =>
-  at - startMs >= leavesMs;
+  leavesMs !== null && at - startMs >= leavesMs;
 
 /**
  * Announces a permanent departure, and repeats the announcement until the agent sees it confirmed.
@@ -129,5 +133,5 @@ function depart(agent: ScriptedAgent, world: World): void {
 function callForOccasion(agent: ScriptedAgent, world: World): void {
   const { occasion_ms } = world.scenario.social;
   const after = occasion_ms + agent.rng('occasions').int(occasion_ms);
-  world.schedule(agent.ordinal, world.now + after, { type: 'socialize' });
+  world.schedule(agent.ordinal, world.now + after, occasion);
 }

@@ -1,15 +1,21 @@
 /** Creates the agents of a scenario with their keys, strategies and random streams. */
+import type { Signatory } from '../../engine/protocol/compose.js';
+import type { Capability } from '../../engine/protocol/schema/primitives.js';
+import { agentId } from '../../engine/protocol/signing.js';
 import { type Stream, Streams, type Subject } from '../rng.js';
 import type { ReadElection } from '../scenario/files.js';
 import {
   drawnTraits,
   drawsTraits,
+  eachInhabitant,
   groupSizes,
-  inhabitants,
+  type Inhabitant,
+  nameAgent,
   type TimeSpan,
 } from '../scenario/population.js';
 import { scenarioError } from '../scenario/problem.js';
-import type { Scenario } from '../scenario/schema/scenario.js';
+import type { Personality } from '../scenario/schema/personalities.js';
+import type { Group, Scenario } from '../scenario/schema/scenario.js';
 import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
 import type { Deciders } from './deciders/deciders.js';
 import { Deliberations, mockStrategy } from './deliberation/deliberations.js';
@@ -134,40 +140,76 @@ function agentsOf(
   const signed = recorded ? deriveSignatory : deriveUnrecordedSignatory;
   const keyOf = scenario.signatures === 'none' ? deriveUnsignedSignatory : signed;
   const streams = new Streams(seed);
-  return inhabitants(scenario).map((inhabitant): ScriptedAgent => {
-    const { ordinal, capabilities, group, leaves, personality } = inhabitant;
-    const rng = createAgentRng(streams, ordinal);
-    return {
-      ...inhabitant,
-      ...(group.traits && drawsTraits(group.traits)
-        ? { personality: { ...personality, ...drawnTraits(group.traits, rng) } }
-        : {}),
-      by: keyOf(seed, ordinal),
-      strategy: strategies.get(group.group)!,
-      producer: capabilities.includes('producer'),
-      validator: capabilities.includes('validator'),
-      joinsMs: drawn(inhabitant.joins, streams.of(ordinal, 'joining')),
-      leavesMs: leaves ? drawn(leaves, streams.of(ordinal, 'leaving')) : Number.POSITIVE_INFINITY,
-      joined: false,
-      left: false,
-      onBreak: false,
-      away: false,
-      turn: 0,
-      votes: 0,
-      proposals: 0,
-      occasions: 0,
-      timers: new Map(),
-      timersSet: 0,
-      rng,
-    };
-  });
+  const agents: ScriptedAgent[] = [];
+  for (const inhabitant of eachInhabitant(scenario)) {
+    const { ordinal, group } = inhabitant;
+    const strategy = strategies.get(group.group)!;
+    agents.push(new ScenarioAgent(inhabitant, { by: keyOf(seed, ordinal), strategy, streams }));
+  }
+  return agents;
 }
 
-/** Returns one agent's random draws, taken from the run's streams. */
-export function createAgentRng(streams: Streams, ordinal: number): ScriptedAgent['rng'] {
-  return (purpose: string, subject?: Subject, round?: number) =>
-    subject ? streams.about(ordinal, purpose, subject, round) : streams.of(ordinal, purpose);
-}
+/** An agent of a scenario. What many agents share is in shared objects, and few are derived. */
+class ScenarioAgent implements ScriptedAgent {
+  readonly ordinal: number;
+  readonly id: string;
+  readonly by: Signatory;
+  readonly group: Group;
+  readonly personalityName: string;
+  personality: Personality;
+  readonly capabilities: readonly Capability[];
+  readonly producer: boolean;
+  readonly validator: boolean;
+  readonly joinsMs: number;
+  leavesMs: number | null;
+  strategy: Strategy;
+  streams: Streams;
+  joined = false;
+  left = false;
+  onBreak = false;
+  away = false;
+  turn = 0;
+  votes = 0;
+  proposals = 0;
+  occasions = 0;
+  timers: Map<string, number> | null = null;
+  timersSet = 0;
 
-const drawn = ({ startMs, overMs }: TimeSpan, rng: Stream): number =>
-  startMs + (overMs === 0 ? 0 : rng.int(overMs));
+  constructor(
+    { ordinal, group, personalityName, personality, capabilities, joins, leaves }: Inhabitant,
+    { by, strategy, streams }: Pick<ScriptedAgent, 'by' | 'strategy' | 'streams'>,
+  ) {
+    this.ordinal = ordinal;
+    this.id = agentId(by.publicKey);
+    this.by = by;
+    this.group = group;
+    this.personalityName = personalityName;
+    this.capabilities = capabilities;
+    this.producer = capabilities.includes('producer');
+    this.validator = capabilities.includes('validator');
+    this.strategy = strategy;
+    this.streams = streams;
+    const { traits } = group;
+    const rngOf = (purpose: string) => streams.of(ordinal, purpose);
+    this.personality =
+      traits && drawsTraits(traits)
+        ? { ...personality, ...drawnTraits(traits, rngOf) }
+        : personality;
+    this.joinsMs = this.#draw(joins, 'joining');
+    this.leavesMs = leaves && this.#draw(leaves, 'leaving');
+  }
+
+  get name(): string {
+    return nameAgent(this.personalityName, this.ordinal);
+  }
+
+  rng(purpose: string, subject?: Subject, round?: number): Stream {
+    const { streams, ordinal } = this;
+    return subject ? streams.about(ordinal, purpose, subject, round) : streams.of(ordinal, purpose);
+  }
+
+  /** Draws a time. Its stream is not kept, because nothing else draws from it. */
+  #draw({ startMs, overMs }: TimeSpan, purpose: string): number {
+    return startMs + (overMs === 0 ? 0 : this.streams.once(this.ordinal, purpose).int(overMs));
+  }
+}

@@ -10,7 +10,7 @@ import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';
-import type { Stream, Subject } from '../rng.js';
+import type { Stream, Streams, Subject } from '../rng.js';
 import type { Inhabitant } from '../scenario/population.js';
 import type { Opinions, Personality } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -91,14 +91,15 @@ export interface GivenStatement {
   stop?: boolean;
 }
 
-export interface ScriptedAgent extends Inhabitant {
-  by: Signatory;
+export interface ScriptedAgent extends Omit<Inhabitant, 'joins' | 'leaves'> {
+  readonly id: string;
+  readonly by: Signatory;
   strategy: Strategy;
-  producer: boolean;
-  validator: boolean;
-  /** Run times of joining and of permanent departure. `leavesMs` is infinite if the agent stays. */
-  joinsMs: number;
-  leavesMs: number;
+  readonly producer: boolean;
+  readonly validator: boolean;
+  /** Run times of joining and of permanent departure. `leavesMs` is null if the agent stays. */
+  readonly joinsMs: number;
+  leavesMs: number | null;
   /** The agent has received confirmation of its registration. */
   joined: boolean;
   /** The agent has received confirmation of its permanent departure. */
@@ -116,10 +117,12 @@ export interface ScriptedAgent extends Inhabitant {
   proposals: number;
   /** Number of social occasions so far. */
   occasions: number;
-  /** Pending timers with names: the number of the latest timer, by name. */
-  timers: Map<string, number>;
+  /** Pending timers with names: the number of the latest timer, by name. Null before the first. */
+  timers: Map<string, number> | null;
   /** Number of timers with names set so far. */
   timersSet: number;
+  /** Source of the draws. */
+  streams: Streams;
   /**
    * Returns random draws for a purpose: one stream for the whole run, or one per subject, which
    * ends with the next call for that purpose. `round` distinguishes repeated decisions about one
@@ -130,7 +133,7 @@ export interface ScriptedAgent extends Inhabitant {
 
 /** True between joining and permanent departure. The world ignores an agent outside that period. */
 export function isHere({ joinsMs, leavesMs }: ScriptedAgent, runMs: number): boolean {
-  return joinsMs <= runMs && runMs < leavesMs;
+  return joinsMs <= runMs && (leavesMs === null || runMs < leavesMs);
 }
 
 /** Events for which an agent is called. */
@@ -461,7 +464,6 @@ export function deriveSignatory(seed: string, ordinal: number): Signatory {
 }
 
 const NO_SIGNATURE = '0'.repeat(128);
-const notAtAll = () => NO_SIGNATURE;
 
 /**
  * Derives a signatory for runs without a log. Requests are not signed, but ids are those of the
@@ -471,10 +473,18 @@ export function deriveUnrecordedSignatory(seed: string, ordinal: number): Signat
   return { ...deriveSignatory(seed, ordinal), unsigned: NO_SIGNATURE };
 }
 
-/**
- * Derives a signatory for networks without signatures: a name replaces the key, and signatures are
- * zeros.
- */
-export function deriveUnsignedSignatory(seed: string, ordinal: number): Signatory {
-  return { publicKey: deriveSecret(seed, ordinal), sign: notAtAll, unsigned: NO_SIGNATURE };
+/** Signatory for networks without signatures: a name replaces the key, and signatures are zeros. */
+class UnsignedSignatory implements Signatory {
+  constructor(readonly publicKey: string) {}
+
+  get unsigned(): string {
+    return NO_SIGNATURE;
+  }
+
+  sign(): string {
+    return NO_SIGNATURE;
+  }
 }
+
+export const deriveUnsignedSignatory = (seed: string, ordinal: number): Signatory =>
+  new UnsignedSignatory(deriveSecret(seed, ordinal));

@@ -42,6 +42,15 @@ import {
 } from './results.js';
 import { Series, share } from './statistics.js';
 
+interface CollectorOptions {
+  /** Receives each row of votes.csv. */
+  onRow?: ((row: Row<'votes.csv'>) => void) | undefined;
+  /** Receives each line of decisions.ndjson. */
+  onDecision?: ((line: DecisionLine) => void) | undefined;
+  /** Agents' ordinals by id. */
+  ordinals?: ReadonlyMap<string, number>;
+}
+
 export class Collector implements Observer {
   /** Counts since the run started. */
   readonly totals: Counts = noCounts();
@@ -81,22 +90,19 @@ export class Collector implements Observer {
   /**
    * @param agents all agents in the scenario, by ordinal from 0.
    * @param startMs start of the run in milliseconds since 1970.
-   * @param onRow receives each row of votes.csv.
-   * @param onDecision receives each line of decisions.ndjson.
    */
   constructor(
     scenario: Pick<Scenario, 'agents' | 'measure'>,
     agents: readonly MeasuredAgent[],
     startMs: number,
-    onRow?: (row: Row<'votes.csv'>) => void,
-    onDecision?: (line: DecisionLine) => void,
+    { onRow, onDecision, ordinals }: CollectorOptions = {},
   ) {
     const groups = scenario.agents.map(({ group }) => group);
     this.#startMs = startMs;
     this.#at = startMs;
     this.#onRow = onRow;
     this.#onDecision = onDecision;
-    this.#population = new Population(groups, agents);
+    this.#population = new Population(groups, agents, ordinals);
     this.#blocks = new Blocks(this.#population);
     this.#activity = new Activity(this.#population);
     this.#agreement = new Agreement(groups.length);

@@ -16,7 +16,7 @@ export interface MeasuredAgent {
   group: string;
   personality: string;
   strategy: string;
-  capabilities: string[];
+  capabilities: readonly string[];
   /** Personality traits, with the group's changes. */
   traits: Personality;
 }
@@ -30,10 +30,15 @@ export class Population {
   readonly #ordinals: ReadonlyMap<string, number>;
   readonly #groupOf: Int32Array;
 
-  constructor(groups: readonly string[], agents: readonly MeasuredAgent[]) {
+  /** @param ordinals agents' ordinals by id. */
+  constructor(
+    groups: readonly string[],
+    agents: readonly MeasuredAgent[],
+    ordinals: ReadonlyMap<string, number> = new Map(agents.map(({ id }, index) => [id, index])),
+  ) {
     this.agents = agents;
     this.groups = groups;
-    this.#ordinals = new Map(agents.map(({ id }, index) => [id, index]));
+    this.#ordinals = ordinals;
     const numbers = new Map(groups.map((name, index) => [name, index]));
     this.#groupOf = Int32Array.from(agents, ({ ordinal, group }, index) => {
       const number = numbers.get(group);
@@ -136,36 +141,28 @@ export class Activity {
 const PARTS = 10_000;
 const START = 50 * PARTS;
 
-interface Standing {
-  score: number;
-  /** Group number, or NOT_IN_POPULATION. */
-  readonly group: number;
-}
-
 /** Overall reputation, computed from events as running sums by group. */
 export class PublishedReputation {
   readonly #population: Population;
-  /** Standings by agent id, including agents outside the population. */
-  readonly #standings = new Map<string, Standing>();
+  /** Scores by ordinal; -1 before the agent is met. `#strangers` has those of other agents. */
+  readonly #scores: Int32Array;
+  readonly #strangers = new Map<string, number>();
   readonly #sums: number[];
   readonly #counts: number[];
 
   constructor(population: Population) {
     this.#population = population;
+    this.#scores = new Int32Array(population.agents.length).fill(-1);
     this.#sums = [0, ...population.groups.map(() => 0)];
     this.#counts = [0, ...population.groups.map(() => 0)];
   }
 
   meet(agentId: string): void {
-    if (!this.#standings.has(agentId)) this.#begin(agentId, START);
+    this.#set(agentId, null);
   }
 
   publish(agentId: string, score: number): void {
-    const parts = Math.round(score * PARTS);
-    const known = this.#standings.get(agentId);
-    if (!known) return this.#begin(agentId, parts);
-    this.#move(known.group, parts - known.score);
-    known.score = parts;
+    this.#set(agentId, Math.round(score * PARTS));
   }
 
   /** Returns a group's mean; without a group, the whole network's mean. */
@@ -173,17 +170,20 @@ export class PublishedReputation {
     return share(this.#sums[group + 1]! / PARTS, this.#counts[group + 1]!);
   }
 
-  #begin(agentId: string, score: number): void {
-    const group = this.#population.groupOf(this.#population.ordinalOf(agentId));
-    this.#standings.set(agentId, { score, group });
-    this.#move(group, score);
-    this.#counts[0]! += 1;
-    if (group !== NOT_IN_POPULATION) this.#counts[group + 1]! += 1;
-  }
-
-  #move(group: number, by: number): void {
-    this.#sums[0]! += by;
-    if (group !== NOT_IN_POPULATION) this.#sums[group + 1]! += by;
+  /** Sets a score. Null keeps the score of a known agent, and lets another agent start. */
+  #set(agentId: string, wanted: number | null): void {
+    const ordinal = this.#population.ordinalOf(agentId);
+    const isMember = ordinal !== NOT_IN_POPULATION;
+    const known = isMember ? this.#scores[ordinal]! : (this.#strangers.get(agentId) ?? -1);
+    if (known >= 0 && wanted === null) return;
+    const score = wanted ?? START;
+    if (isMember) this.#scores[ordinal] = score;
+    else this.#strangers.set(agentId, score);
+    const group = this.#population.groupOf(ordinal);
+    for (const place of group === NOT_IN_POPULATION ? [0] : [0, group + 1]) {
+      this.#sums[place]! += score - Math.max(0, known);
+      if (known < 0) this.#counts[place]! += 1;
+    }
   }
 }
 

@@ -3,16 +3,10 @@
  * world, with the first events scheduled.
  */
 import type { KnownGraph } from '../../api/contract/run.js';
-import { agentId } from '../../engine/protocol/signing.js';
 import { type NetworkRule, type RuleGenesis, ruleOf } from '../../engine/rules/network-rule.js';
 import { firstTurnAt, takeTurn } from '../agents/actions.js';
 import { behaviour } from '../agents/behaviour.js';
-import {
-  type CreatedAgents,
-  type CreateOptions,
-  createAgentRng,
-  createAgents,
-} from '../agents/create.js';
+import { type CreatedAgents, type CreateOptions, createAgents } from '../agents/create.js';
 import type { Deliberations } from '../agents/deliberation/deliberations.js';
 import type { ScriptedAgent, World } from '../agents/port.js';
 import type { Scripts } from '../agents/script/scripts.js';
@@ -21,6 +15,7 @@ import type { MeasuredAgent } from '../measure/population.js';
 import { mix, type Stream, Streams } from '../rng.js';
 import { findOptions, loadData, loadElectionUses, type ScenarioData } from '../scenario/files.js';
 import { joinedByMs, leftByMs } from '../scenario/population.js';
+import type { Personality } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Faults } from '../world/faults.js';
 import { drawnGraph, type Neighbours } from '../world/graph.js';
@@ -42,9 +37,19 @@ interface AssemblyOptions<W extends World, O extends Observer>
   seq: number;
   /** Returns the Unix start time in milliseconds. Called once all agents exist. */
   startMs(): number;
-  observerOf(agents: readonly MeasuredAgent[], startMs: number): O;
+  observerOf: ObserverOf<O>;
   worldOf(options: SocietyOptions): W;
 }
+
+/**
+ * Creates the observer of a run.
+ * @param ordinals agents' ordinals by id.
+ */
+export type ObserverOf<O extends Observer> = (
+  agents: readonly MeasuredAgent[],
+  startMs: number,
+  ordinals: ReadonlyMap<string, number>,
+) => O;
 
 export interface Assembly<W extends World, O extends Observer> {
   agents: readonly ScriptedAgent[];
@@ -105,7 +110,12 @@ function putInWorld<W extends World, O extends Observer>(
   const seedNumber = mix(new Streams(seed).of('world', 'latency').int(2 ** 31));
   const faults = new Faults(scenario, seed, startMs);
   const links = new Links(scenario, data, faults);
-  const observer = options.observerOf(measured(agents), startMs);
+  const ordinals = new Map(agents.map(({ id, ordinal }) => [id, ordinal]));
+  const observer = options.observerOf(
+    agents.map((agent) => new AgentOfRun(agent)),
+    startMs,
+    ordinals,
+  );
   const interventions =
     scenario.interventions.length === 0
       ? null
@@ -115,6 +125,7 @@ function putInWorld<W extends World, O extends Observer>(
     networkId,
     rule,
     agents,
+    ordinals,
     behaviour,
     sendsCommands: options.sendsCommands ?? false,
     ...(scripts ? { callLoop: scripts.callLoop } : {}),
@@ -166,7 +177,7 @@ export const knownGraph = (
 function drawAnew(agents: readonly ScriptedAgent[], seed: string, seq: number): void {
   if (seq === 0) return;
   const streams = new Streams(`${seed}/${seq}`);
-  for (const agent of agents) agent.rng = createAgentRng(streams, agent.ordinal);
+  for (const agent of agents) agent.streams = streams;
 }
 
 /** Returns the end of faults, joins and departures, from which the run's patience counts. */
@@ -178,17 +189,37 @@ function settledAt({ agents }: Scenario, faults: Faults, startMs: number): numbe
   return Math.max(faults.overAt ?? startMs, ...scheduled.map((ms) => startMs + ms));
 }
 
-function measured(agents: readonly ScriptedAgent[]): MeasuredAgent[] {
-  return agents.map(({ ordinal, by, name, group, personalityName, personality, capabilities }) => ({
-    ordinal,
-    id: agentId(by.publicKey),
-    name,
-    group: group.group,
-    personality: personalityName,
-    strategy: group.strategy.kind,
-    capabilities,
-    traits: personality,
-  }));
+/** An agent for the measures, with its traits at the start of the run. */
+class AgentOfRun implements MeasuredAgent {
+  readonly #agent: ScriptedAgent;
+  readonly traits: Personality;
+
+  constructor(agent: ScriptedAgent) {
+    this.#agent = agent;
+    this.traits = agent.personality;
+  }
+
+  get ordinal(): number {
+    return this.#agent.ordinal;
+  }
+  get id(): string {
+    return this.#agent.id;
+  }
+  get name(): string {
+    return this.#agent.name;
+  }
+  get group(): string {
+    return this.#agent.group.group;
+  }
+  get personality(): string {
+    return this.#agent.personalityName;
+  }
+  get strategy(): string {
+    return this.#agent.group.strategy.kind;
+  }
+  get capabilities(): readonly string[] {
+    return this.#agent.capabilities;
+  }
 }
 
 /** Schedules joins, departures, production and fault events. */
@@ -202,7 +233,7 @@ function scheduleFirst(
   for (const agent of agents) {
     const { ordinal, joinsMs, leavesMs } = agent;
     world.schedule(ordinal, world.startMs + joinsMs, { type: 'join' });
-    if (Number.isFinite(leavesMs)) {
+    if (leavesMs !== null) {
       world.schedule(ordinal, world.startMs + leavesMs, { type: 'depart' });
     }
     if (agent.producer) takeTurn(agent, world, firstTurnAt(agent, world));

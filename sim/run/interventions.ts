@@ -2,7 +2,6 @@
 import { composeAllianceLeave } from '../../engine/protocol/compose.js';
 import type { Command } from '../../engine/protocol/schema/command.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
-import { createAgentRng } from '../agents/create.js';
 import type { ScheduledEvent, ScriptedAgent, Strategy } from '../agents/port.js';
 import type { Collector } from '../measure/collector.js';
 import { Streams } from '../rng.js';
@@ -257,7 +256,7 @@ const acts: Acts = {
 
   remove({ whom }, { chosen, world }) {
     const atMs = world.now - world.startMs;
-    const those = chosen(whom).filter(({ leavesMs }) => leavesMs > atMs);
+    const those = chosen(whom).filter(({ leavesMs }) => leavesMs === null || leavesMs > atMs);
     for (const agent of those) {
       agent.leavesMs = atMs;
       world.schedule(agent.ordinal, world.now, { type: 'depart' });
@@ -315,7 +314,7 @@ const acts: Acts = {
 
   redraw({ seed }, { agents, world }) {
     const streams = new Streams(`redraw/${world.seedNumber}/${seed}`);
-    for (const agent of agents) agent.rng = createAgentRng(streams, agent.ordinal);
+    for (const agent of agents) agent.streams = streams;
     world.redraw(streams.of('world', 'latency').int(TWO_32));
     return () => agents.length;
   },

@@ -1,12 +1,11 @@
 /** Scripted agents on a live network in wall time. `populate` adds them to a local network. */
 import type { Network } from '../../engine/node/network.js';
-import type { MeasuredAgent } from '../measure/population.js';
 import { scenarioError } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { DirectGateway, type Gateway } from '../world/gateway.js';
 import { LiveWorld } from '../world/live-world.js';
 import type { Observer } from '../world/observer.js';
-import { type Assembly, assemble } from './assembly.js';
+import { type Assembly, assemble, type ObserverOf } from './assembly.js';
 import type { SimOptions } from './options.js';
 
 /** Options for agents on a live network. */
@@ -26,7 +25,7 @@ export async function assembleLive<O extends Observer>(
   gateway: Gateway,
   scenario: Scenario,
   { seed = scenario.seed, speed = 1, folder, scriptMs }: LiveOptions,
-  observerOf: (agents: readonly MeasuredAgent[], startMs: number) => O,
+  observerOf: ObserverOf<O>,
 ): Promise<Assembly<LiveWorld, O>> {
   assertLive(scenario);
   return assemble({

@@ -113,8 +113,9 @@ async function runThrough(gateway: RemoteGateway, run: Run): Promise<SimResult> 
   const { scenario, options, hooks, tables } = run;
   const known = await knownBefore(gateway, options.seed ?? scenario.seed, scenario.population);
   if (known !== null) hooks.onNote?.(known);
-  const assembly = await assembleLive(gateway, scenario, options, (agents, startMs) => {
-    return new Collector(scenario, agents, startMs, tables?.onRow, tables?.onDecision);
+  const assembly = await assembleLive(gateway, scenario, options, (agents, startMs, ordinals) => {
+    const { onRow, onDecision } = tables ?? {};
+    return new Collector(scenario, agents, startMs, { onRow, onDecision, ordinals });
   });
   try {
     return await runToEnd(gateway, run, assembly, started);

@@ -223,8 +223,12 @@ class Run {
       genesis,
       seq: 0,
       startMs: () => START_MS,
-      observerOf: (agents, startMs) =>
-        new Collector(scenario, agents, startMs, this.#tables?.onRow, onDecision),
+      observerOf: (agents, startMs, ordinals) =>
+        new Collector(scenario, agents, startMs, {
+          onRow: this.#tables?.onRow,
+          onDecision,
+          ordinals,
+        }),
       worldOf: (options) =>
         new LocalWorld({
           ...options,

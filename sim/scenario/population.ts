@@ -19,16 +19,19 @@ import { type External, isExternal, type Strategy } from './schema/strategies.js
 
 /** Agent as described by the scenario. */
 export interface Inhabitant {
-  ordinal: number;
-  name: string;
-  group: Group;
-  personalityName: string;
+  readonly ordinal: number;
+  readonly name: string;
+  readonly group: Group;
+  readonly personalityName: string;
   personality: Personality;
-  capabilities: Capability[];
+  readonly capabilities: readonly Capability[];
   /** Time span for joining. `leaves`, for permanent departure, is null if the agent stays. */
-  joins: TimeSpan;
-  leaves: TimeSpan | null;
+  readonly joins: TimeSpan;
+  readonly leaves: TimeSpan | null;
 }
+
+export const nameAgent = (personality: string, ordinal: number): string =>
+  `${personality}-${ordinal}`;
 
 /** Sections that define the population. */
 export type PopulationSource = Pick<Scenario, 'population' | 'agents'>;
@@ -45,40 +48,45 @@ function shareOf(population: number, share: number | undefined): number | undefi
   return share === undefined ? undefined : Math.floor(population * share + 1e-9);
 }
 
-export function inhabitants(scenario: PopulationSource): Inhabitant[] {
+export const inhabitants = (scenario: PopulationSource): Inhabitant[] => [
+  ...eachInhabitant(scenario),
+];
+
+/** Yields a population without keeping it, because there may be a million agents. */
+export function* eachInhabitant(scenario: PopulationSource): Iterable<Inhabitant> {
   const sizes = groupSizes(scenario);
-  const all: Inhabitant[] = [];
+  let ordinal = 0;
   for (const [index, group] of scenario.agents.entries()) {
-    // Agents with one personality share the object, because there may be a hundred thousand agents.
-    const alike = new Map(
-      group.personality.map((name) => [
-        name,
-        { ...personalities[name]!, ...fixedTraits(group.traits) },
-      ]),
-    );
-    for (let place = 0; place < sizes[index]!; place += 1) {
-      all.push(inhabitant(all.length, group, place, sizes[index]!, alike));
+    const size = sizes[index]!;
+    const shared = shareAmong(group);
+    const producers = Math.min(group.producers, size);
+    const every = producers === 0 ? 0 : Math.floor(size / producers);
+    for (let place = 0; place < size; place += 1) {
+      const personalityName = group.personality[place % group.personality.length]!;
+      const produces = every > 0 && place % every === 0 && place / every < producers;
+      yield {
+        ordinal,
+        name: nameAgent(personalityName, ordinal),
+        group,
+        personalityName,
+        personality: shared.personalities.get(personalityName)!,
+        capabilities: produces ? shared.producing : group.capabilities,
+        ...staying(group, place, size),
+      };
+      ordinal += 1;
     }
   }
-  return all;
 }
 
-function inhabitant(
-  ordinal: number,
-  group: Group,
-  place: number,
-  size: number,
-  alike: ReadonlyMap<string, Personality>,
-): Inhabitant {
-  const personalityName = group.personality[place % group.personality.length]!;
-  const capabilities = new Set<Capability>(group.capabilities);
-  const producers = Math.min(group.producers, size);
-  const every = producers === 0 ? 0 : Math.floor(size / producers);
-  if (every > 0 && place % every === 0 && place / every < producers) capabilities.add('producer');
-  const name = `${personalityName}-${ordinal}`;
-  const personality = alike.get(personalityName)!;
-  const about = { ordinal, name, group, personalityName, personality };
-  return { ...about, capabilities: [...capabilities], ...staying(group, place, size) };
+/** Returns the objects that the members of a group share: personalities, and capabilities. */
+function shareAmong({ personality, traits, capabilities }: Group) {
+  const fixed = fixedTraits(traits);
+  return {
+    personalities: new Map<string, Personality>(
+      personality.map((name) => [name, { ...personalities[name]!, ...fixed }]),
+    ),
+    producing: [...new Set<Capability>([...capabilities, 'producer'])],
+  };
 }
 
 /** Start and duration. */

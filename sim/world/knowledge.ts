@@ -48,8 +48,8 @@ export class Knowledge {
   readonly #gossip: Gossip;
   readonly #alliances = new Alliances((id) => this.ordinalOf(id));
   readonly #contents = new Map<string, Content>();
-  /** Scores of agents whose score has changed. All scores start at one half. */
-  readonly #reputations = new Map<number, number>();
+  /** Scores by ordinal. */
+  readonly #reputations: Float64Array;
   readonly #talks = new Map<string, Talk>();
   /** Block of the last look-up, because an agent looks up one block several times. */
   #last: Talk | undefined;
@@ -63,6 +63,7 @@ export class Knowledge {
     this.#seed = seedNumber;
     this.#size = neighbours.length;
     this.#numbers = new OwnNumbers(neighbours.length);
+    this.#reputations = new Float64Array(neighbours.length).fill(FIRST_REPUTATION);
     this.#ordinals = ordinals;
     this.#gossip = new Gossip(options);
     this.#heads = [{ hash: head, closing: 0, at: 0, choice: null, standings: null }];
@@ -85,7 +86,8 @@ export class Knowledge {
     else if (event.type === 'consensus_discussion') this.#remark(event, at);
     else if (event.type === 'alliance_update') this.#alliances.update(event.data);
     else if (event.type === 'reputation_update') {
-      this.#reputations.set(this.ordinalOf(event.data.agent_id), event.data.new_score);
+      const agent = this.ordinalOf(event.data.agent_id);
+      if (agent >= 0) this.#reputations[agent] = event.data.new_score;
     }
   }
 
@@ -175,7 +177,7 @@ export class Knowledge {
 
   alliesOf = (agent: number): number[] => [...(this.#alliances.alliesOf(agent) ?? [])];
   membersOf = (alliance: string): readonly number[] => this.#alliances.membersOf(alliance);
-  reputationOf = (agent: number): number => this.#reputations.get(agent) ?? FIRST_REPUTATION;
+  reputationOf = (agent: number): number => this.#reputations[agent] ?? FIRST_REPUTATION;
 
   /** Returns an agent's ordinal; -1 for an agent outside the scenario. */
   ordinalOf(agentId: string): number {

@@ -9,7 +9,6 @@ import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { formatInstant, GENESIS_HASH } from '../../engine/protocol/schema/primitives.js';
 import type { Reason, Refusal } from '../../engine/protocol/schema/reason.js';
-import { agentId } from '../../engine/protocol/signing.js';
 import type { NetworkRule } from '../../engine/rules/network-rule.js';
 import type {
   Behaviour,
@@ -28,7 +27,7 @@ import type {
 import { withValues } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { DirectVote } from './direct-vote.js';
-import { type Call, type Due, DueQueue, Outbox, plans } from './due-queue.js';
+import { type Call, DueQueue, Outbox, plans } from './due-queue.js';
 import { EventCalls } from './event-calls.js';
 import type { Faults } from './faults.js';
 import { Knowledge } from './knowledge.js';
@@ -40,7 +39,11 @@ import type { Cause, Changeable, Intervening, Observer, RefusedWhy } from './obs
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
 
 /** Request in flight. */
-export interface Sent extends Due {
+export interface Sent {
+  at: number;
+  from: number;
+  /** Number of the sender's earlier requests. */
+  number: number;
   request: SignedRequest;
   bytes: number;
   /** Note of a vote as cast by its agent. */
@@ -55,8 +58,7 @@ export class Society implements Changeable {
   #scenario: Scenario;
   readonly #eventCalls: EventCalls;
   protected readonly knowledge: Knowledge;
-  readonly #ids: string[];
-  readonly #calls = new DueQueue<Call>();
+  readonly #calls = new DueQueue<ScheduledEvent>();
   /** Null without external deciders. */
   readonly #questions: Questions | null;
   readonly #sent = new DueQueue<Sent>();
@@ -74,7 +76,7 @@ export class Society implements Changeable {
 
   constructor(options: SocietyOptions) {
     this.#options = options;
-    const { agents, neighbours, links, uplinks, seedNumber, startMs, observer } = options;
+    const { agents, ordinals, neighbours, links, uplinks, seedNumber, startMs, observer } = options;
     const { head = GENESIS_HASH, intervening, asking } = options;
     this.#scenario = options.scenario;
     this.#questions = asking ? new Questions(asking, observer, intervening) : null;
@@ -84,9 +86,7 @@ export class Society implements Changeable {
     this.#scheduled = new Uint32Array(agents.length);
     this.#requests = new Uint32Array(agents.length);
     this.now = startMs;
-    this.#ids = agents.map(({ by }) => agentId(by.publicKey));
     this.producers = agents.filter(({ producer }) => producer).map(({ ordinal }) => ordinal);
-    const ordinals = new Map(this.#ids.map((id, ordinal) => [id, ordinal]));
     const mutes = intervening?.mutes ?? new Map<string, number>();
     const around = { links, outbox, neighbours, observer };
     this.knowledge = new Knowledge({ ...around, seedNumber, ordinals, head, mutes });
@@ -181,12 +181,12 @@ export class Society implements Changeable {
     const { links, observer } = this.#options;
     sent.at = links.arrival(name, sent.from, NETWORK, left);
     if (sent.at === Number.POSITIVE_INFINITY) observer.traffic(kind, 'lost', 1, sent.bytes);
-    else this.#sent.push(sent);
+    else this.#sent.push(sent.at, sent.from, sent.number, left, sent);
   }
 
   schedule(agent: number, at: number, event: ScheduledEvent): void {
     const number = this.#scheduled[agent]!++;
-    this.#calls.push({ at, from: agent, number, since: this.now, event });
+    this.#calls.push(at, agent, number, this.now, event);
     this.#options.intervening?.scheduled(agent, event);
   }
 
@@ -211,7 +211,7 @@ export class Society implements Changeable {
     }
   }
 
-  agentId = (agent: number) => this.#ids[agent]!;
+  agentId = (agent: number) => this.#options.agents[agent]!.id;
   groupOf = (agent: number) => this.#options.agents[agent]?.group.group ?? '';
   signatoryOf = (agent: number): Signatory => this.#options.agents[agent]!.by;
   neighbours = (agent: number) => this.#options.neighbours[agent]!;
@@ -254,13 +254,13 @@ export class Society implements Changeable {
     const { callLoop } = this.#options;
     const calls = this.#calls;
     if (!callLoop) {
-      for (let call = calls.takeBefore(end); call; call = calls.takeBefore(end)) this.#call(call);
+      while (calls.takeBefore(end)) this.#callNext();
       return;
     }
     const next = (): boolean => {
-      const call = calls.takeBefore(end);
-      if (call) this.#call(call);
-      return call !== undefined;
+      const isDue = calls.takeBefore(end);
+      if (isDue) this.#callNext();
+      return isDue;
     };
     if (calls.nextAt < end) callLoop(next);
   }
@@ -270,20 +270,26 @@ export class Society implements Changeable {
     const began = this.now;
     this.callAgents(end);
     return this.#questions?.answerAll(this, (held) => {
-      for (const call of held) this.#calls.push(call);
+      for (const { at, from, number, since, event } of held) {
+        this.#calls.push(at, from, number, since, event);
+      }
       this.now = began;
       this.callAgents(end);
     });
   }
 
-  #call(call: Call): void {
-    if (this.#questions?.holds(call)) return;
+  /** Makes the call that was taken from the queue. */
+  #callNext(): void {
+    const { at, since, from: agent, number, item } = this.#calls;
+    const event = item!;
+    const questions = this.#questions;
+    const asking = questions && { at, from: agent, number, since, event };
+    if (asking && questions.holds(asking)) return;
     const { agents, behaviour, faults, intervening } = this.#options;
-    const { at, since, from: agent, event } = call;
     const down = faults.down(agent, at);
     // Paused agents are called later. Crashed agents lose the call.
     if (down?.kind === 'pause') {
-      this.#calls.push({ ...call, at: down.end });
+      this.#calls.push(down.end, agent, number, since, event);
       return;
     }
     const forgets = faults.crashedBetween(agent, since, at) && plans.has(event.type);
@@ -291,7 +297,7 @@ export class Society implements Changeable {
       this.now = Math.max(this.now, at);
       behaviour.handle(agents[agent]!, this, event);
     }
-    if (!this.#questions?.asked(call)) intervening?.called(agent, event);
+    if (!asking || !questions.asked(asking)) intervening?.called(agent, event);
   }
 
   /** Sends the outbox. Called when no earlier message can follow. */
@@ -306,9 +312,7 @@ export class Society implements Changeable {
   /** Removes and returns the arrivals before `end`, in order. */
   protected arrived(end: number): Sent[] {
     const arrived: Sent[] = [];
-    for (let sent = this.#sent.takeBefore(end); sent; sent = this.#sent.takeBefore(end)) {
-      arrived.push(sent);
-    }
+    while (this.#sent.takeBefore(end)) arrived.push(this.#sent.item!);
     return arrived;
   }
 
@@ -347,6 +351,8 @@ export interface SocietyOptions {
   networkId: string;
   rule(): NetworkRule;
   agents: ScriptedAgent[];
+  /** Agents' ordinals by id. */
+  ordinals: ReadonlyMap<string, number>;
   behaviour: Behaviour;
   /** True if votes are commands that become requests only when a log needs them. */
   sendsCommands: boolean;

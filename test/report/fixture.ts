@@ -87,7 +87,7 @@ export async function keptRun(folder: string, options: RunOptions = {}): Promise
   const voters = await town.joinMany(names.length, ['validator', 'producer']);
   await prepareOutput(folder);
   const tables = openTables(folder, scenario);
-  const collector = new Collector(scenario, agentsIn(names), START_MS, tables.onRow);
+  const collector = new Collector(scenario, agentsIn(names), START_MS, { onRow: tables.onRow });
   const chance = noise();
   for (let block = 0; block < blocks; block += 1) {
     const producer = voters[block % voters.length]!;

@@ -37,7 +37,9 @@ export function collect(
 ): Collected {
   const rows: Row<'votes.csv'>[] = [];
   const scenario = scenarioWith(groups, everyMs);
-  const collector = new Collector(scenario, agents, START_MS, (row) => void rows.push(row));
+  const collector = new Collector(scenario, agents, START_MS, {
+    onRow: (row) => void rows.push(row),
+  });
   return { collector, rows };
 }
 

@@ -41,7 +41,7 @@ async function kept(folder: string, change: (scenario: CollectorScenario) => voi
   agents[0]!.capabilities = ['validator', 'producer'];
   await prepareOutput(folder);
   const tables = openTables(folder, scenario);
-  const collector = new Collector(scenario, agents, START_MS, tables.onRow);
+  const collector = new Collector(scenario, agents, START_MS, { onRow: tables.onRow });
   for (let block = 0; block < 3; block += 1) {
     const hash = await town.open(voters[block]!, { parent_hash: town.head });
     await town.wait(700);
