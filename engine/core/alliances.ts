@@ -73,10 +73,8 @@ export class Alliances {
     return this.#byAgent.get(agentId)?.size ?? 0;
   }
 
-  /** Returns an agent's active alliances with their members. */
-  activeOf(agentId: string): readonly Pick<AllianceContext, 'alliance_id' | 'members'>[] {
-    const ids = this.#byAgent.get(agentId);
-    if (!ids) return none;
+  /** Returns the active alliances among those with these ids. Default: all. */
+  active(ids: Iterable<string> = this.#open.keys()): AllianceContext[] {
     const active: AllianceContext[] = [];
     for (const id of ids) {
       const { value, context } = this.#open.get(id)!.getSnapshot();
@@ -88,7 +86,9 @@ export class Alliances {
   /** Returns the agents that share an active alliance with an agent. */
   alliesOf(agentId: string): Set<string> {
     const allies = new Set<string>();
-    for (const { members } of this.activeOf(agentId)) for (const id of members) allies.add(id);
+    for (const { members } of this.active(this.#byAgent.get(agentId) ?? [])) {
+      for (const id of members) allies.add(id);
+    }
     allies.delete(agentId);
     return allies;
   }
@@ -109,8 +109,6 @@ export class Alliances {
     }
   }
 }
-
-const none: readonly AllianceContext[] = [];
 
 function stored(actor: AllianceActor): StoredAlliance {
   const { value, context } = actor.getSnapshot();

@@ -40,6 +40,8 @@ export class Changes {
    * needs.
    */
   readonly logged: boolean = true;
+  /** False if nothing reads the responses to accepted votes. The engine then leaves them empty. */
+  readonly answered: boolean = true;
 
   put<T extends Table>(table: T, key: RecordKey, value: RecordOf[T]): void {
     this.#list = added(this.#list, { table, key, value });

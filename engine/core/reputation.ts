@@ -39,7 +39,7 @@ export function judgeBlock(
   const participants = voters.map(({ ordinal }) => ordinal);
   const position = findElector(block.ballots.electorate, producer);
   if (position < 0 || block.ballots.choice(position) === null) participants.push(producer);
-  const alliance = allianceSamples(state, block, participants);
+  const alliance = allianceSamples(state, block);
   const memes = memeSamples(state, block, right);
 
   for (const ordinal of participants) decayPenalty(state, ordinal);
@@ -50,14 +50,13 @@ export function judgeBlock(
   }
   ratePeers(state, block, voters, producer);
   for (const { creator, sample } of memes) move(state, creator, 'meme', sample);
-  for (let index = 0; index < participants.length; index += 1) {
-    moveAlliance(state, participants[index]!, alliance[index]!);
+  for (const ordinal of participants) {
+    moveAlliance(state, ordinal, alliance.get(ordinal) ?? null);
   }
 
-  const touched =
-    memes.length === 0
-      ? participants
-      : [...new Set([...participants, ...memes.map(({ creator }) => creator)])];
+  const creators = new Set(memes.map(({ creator }) => creator));
+  for (const ordinal of participants) creators.delete(ordinal);
+  const touched = [...participants, ...creators];
   for (const ordinal of touched) updateOverall(state, ordinal);
   publishMoves(state, touched, `block_${outcome}`);
   state.electorates.reputationChanged();
@@ -131,28 +130,21 @@ function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
   return samples;
 }
 
-/** Computes per participant the best unity among its active alliances with two or more voters. */
-function allianceSamples(
-  state: State,
-  block: OpenBlock,
-  participants: readonly number[],
-): (number | null)[] {
-  const unity = new Map<string, number | null>();
-  const unityOf = (id: string, members: readonly string[]) => {
-    const known = unity.get(id);
-    if (known !== undefined) return known;
+/**
+ * Computes the best unity among the active alliances of each agent, by ordinal. Alliances with fewer
+ * than two voters have none.
+ */
+function allianceSamples(state: State, block: OpenBlock): Map<number, number> {
+  const samples = new Map<number, number>();
+  for (const { members } of state.alliances.active()) {
     const sample = computeUnity(state, block, members);
-    unity.set(id, sample);
-    return sample;
-  };
-  return participants.map((ordinal) => {
-    let best: number | null = null;
-    for (const { alliance_id, members } of state.alliances.activeOf(state.agents.at(ordinal).id)) {
-      const sample = unityOf(alliance_id, members);
-      if (sample !== null && (best === null || sample > best)) best = sample;
+    if (sample === null) continue;
+    for (const member of members) {
+      const { ordinal } = state.agents.byId(member)!;
+      samples.set(ordinal, Math.max(sample, samples.get(ordinal) ?? 0));
     }
-    return best;
-  });
+  }
+  return samples;
 }
 
 /** Computes the share of the larger side among the members' votes; null below two votes. */

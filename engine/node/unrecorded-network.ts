@@ -35,6 +35,8 @@ interface UnrecordedOptions {
    * verified.
    */
   inRounds: boolean;
+  /** False if nothing reads the responses to votes. */
+  answered: boolean;
 }
 
 const settled = Promise.resolve();
@@ -58,8 +60,8 @@ export class UnrecordedNetwork {
   readonly backlog = 0;
   readonly durable = settled;
 
-  private constructor(genesis: Genesis, { clock, inRounds }: UnrecordedOptions) {
-    const tables = new LiveTables();
+  private constructor(genesis: Genesis, { clock, inRounds, answered }: UnrecordedOptions) {
+    const tables = new LiveTables(answered);
     this.genesis = genesis;
     this.#clock = clock;
     this.verification = { enabled: inRounds, defer: (admitted) => this.#accept(admitted) };
@@ -191,6 +193,7 @@ const unread: ReadonlySet<Table> = new Set([
  */
 class LiveTables extends Changes implements Reader {
   override readonly logged = false;
+  override readonly answered: boolean;
   /** Records by table and key. Those with keys of several parts keep their keys. */
   readonly #tables = new Map<Table, Map<string | number, RecordOf[Table]>>();
   readonly #tupled = new Map<Table, Map<string, Row>>();
@@ -201,6 +204,11 @@ class LiveTables extends Changes implements Reader {
   readonly #standings = new StandingRows();
   /** Changes of the entry that the engine applies. Its reads show the state before the entry. */
   readonly #pending: { table: Table; key: RecordKey; value: RecordOf[Table] | null }[] = [];
+
+  constructor(answered: boolean) {
+    super();
+    this.answered = answered;
+  }
 
   override put<T extends Table>(table: T, key: RecordKey, value: RecordOf[T]): void {
     if (!unread.has(table)) this.#pending.push({ table, key, value });

@@ -96,15 +96,15 @@ export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk)
   const opinions: Opinions = {
     technical: block.soundness,
     social: world.support(agent.ordinal, block.hash) ?? NO_OPINION,
-    meme: memeOpinion(block.hasMeme, memes),
+    meme: NO_OPINION,
     random: agent.rng('whim', block).int(101),
   };
   const { personality } = agent;
+  const withoutMemes = verdict(personality, opinions);
   const { hasMeme } = block;
+  opinions.meme = memeOpinion(hasMeme, memes);
+  const decision = opinions.meme === NO_OPINION ? withoutMemes : verdict(personality, opinions);
   const basis = { by: 'judgement', personality, opinions, memes, hasMeme } as const;
-  const decision = verdict(personality, opinions);
-  const moved = opinions.meme !== NO_OPINION;
-  const withoutMemes = moved ? verdict(personality, { ...opinions, meme: NO_OPINION }) : decision;
   return { decision, withoutMemes, memes, basis };
 }
 

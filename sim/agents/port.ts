@@ -185,9 +185,6 @@ export interface SlotDecision {
   honest: boolean;
 }
 
-/** Subject of a request. The block names the request's draws. A vote carries its note. */
-export type RequestAbout = { note: DecisionNote } | { block: string };
-
 export interface World {
   readonly scenario: Scenario;
   readonly networkId: string;
@@ -203,8 +200,11 @@ export interface World {
   readonly producers: readonly number[];
   /** Returns the time by the agent's clock, as RFC 3339. */
   stamp(agent: number): string;
-  /** Sends a request to the network. The request arrives later or is lost. */
-  send(from: number, request: SignedRequest, about?: RequestAbout): void;
+  /**
+   * Sends a request to the network. The request arrives later or is lost. A block that it is about
+   * names its draws.
+   */
+  send(from: number, request: SignedRequest, about?: { block: string }): void;
   /** Sends a vote. Its note counts if the vote is accepted. */
   sendVote(from: number, vote: CastVote, note: DecisionNote): void;
   /** Schedules an event for the agent. */

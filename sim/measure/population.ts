@@ -122,8 +122,9 @@ export class Activity {
 
   byGroup(deed: Deed): number[] {
     const sums = this.#population.groups.map(() => 0);
-    for (const [ordinal, count] of this.#counts[deed].entries()) {
-      sums[this.#population.groupOf(ordinal)]! += count;
+    const counts = this.#counts[deed];
+    for (let ordinal = 0; ordinal < counts.length; ordinal += 1) {
+      sums[this.#population.groupOf(ordinal)]! += counts[ordinal]!;
     }
     return sums;
   }

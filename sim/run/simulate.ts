@@ -161,6 +161,7 @@ class Run {
       genesis: toGenesisOptions(this.#scenario),
       clock: this.#clock,
       inRounds: this.#scenario.signatures === 'verified',
+      answered: this.#options.audit !== false,
     });
   }
 

@@ -18,7 +18,6 @@ import type {
   DecisionNote,
   IgnoredWhy,
   QuestionGate,
-  RequestAbout,
   ScheduledEvent,
   ScriptedAgent,
   SlotDecision,
@@ -137,22 +136,34 @@ export class Society implements Changeable {
     const direct = this.#options.sendsCommands
       ? DirectVote.create(by, vote, this.#stampedAt(from))
       : null;
-    this.send(from, direct ?? composeVote(by, this.stamp(from), vote), { note });
+    this.#send(from, direct ?? composeVote(by, this.stamp(from), vote), note, note.block);
   }
 
-  send(from: number, request: SignedRequest, about?: RequestAbout): void {
+  send(from: number, request: SignedRequest, about?: { block: string }): void {
+    this.#send(from, request, null, about?.block);
+  }
+
+  #send(
+    from: number,
+    composed: SignedRequest,
+    ownNote: DecisionNote | null,
+    block: string | undefined,
+  ): void {
     const { inTransit, links, observer, intervening } = this.#options;
-    const kind = requestKinds[request.kind];
-    const note = about && 'note' in about ? about.note : null;
-    const block = about && ('note' in about ? about.note.block : about.block);
+    const kind = requestKinds[composed.kind];
+    let request = composed;
+    let note = ownNote;
     const talk = block === undefined ? undefined : this.knowledge.talk(block);
     const name = this.knowledge.nextName(kind, from, talk);
-    const wanted = intervening ? intervening.sending(from, { request, note }) : { request, note };
-    if (!wanted) return;
-    const sent = inTransit ? inTransit(wanted.request) : wanted.request;
-    const own = sent === wanted.request || Buffer.compare(sent.body, wanted.request.body) === 0;
+    if (intervening) {
+      const wanted = intervening.sending(from, { request, note });
+      if (!wanted) return;
+      ({ request, note } = wanted);
+    }
+    const sent = inTransit ? inTransit(request) : request;
+    const own = sent === request || Buffer.compare(sent.body, request.body) === 0;
     const bytes = sent instanceof DirectVote ? sent.bytes : requestBytes(sent);
-    const kept = own ? wanted.note : null;
+    const kept = own ? note : null;
     observer.traffic(kind, 'sent', 1, bytes);
     this.#depart(kind, name, this.#sending(from, sent, bytes, kept));
     const copy = links.copyOf(name);

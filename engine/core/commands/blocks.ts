@@ -225,16 +225,19 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     const block = state.blocks.get(block_hash);
     // Only repeated and late votes need the block's state.
     const closed = block ? undefined : getBlock(state, block_hash);
-    const now = () => closed ?? getBlock(state, block_hash)!;
     if (!block && !closed) return refuseUnknownBlock(block_hash);
-    const electorate = block?.ballots.electorate ?? state.electorates.get(now().context.electorate);
+    const electorate = block
+      ? block.ballots.electorate
+      : state.electorates.get(closed!.context.electorate);
     const position = findElector(electorate, agent.ordinal);
     const voted = position >= 0 && (!block || block.ballots.choice(position) !== null);
+    const now =
+      closed ?? (voted || command.ballot !== undefined ? getBlock(state, block_hash)! : null);
     const first = voted
-      ? state.reader.read('votes', [now().context.ordinal, agent.ordinal])
+      ? state.reader.read('votes', [now!.context.ordinal, agent.ordinal])
       : undefined;
     if (first && isSameVote(state, first, command)) {
-      const { status, tally } = now();
+      const { status, tally } = now!;
       const known = { hash: block_hash, status, tally };
       return repeatedOutcome(answerVote(state.blocks.rule, agent, decision, known, first.at));
     }
@@ -243,10 +246,10 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
       return refusedOutcome('VOTER_NOT_ELECTOR', { agent_id: agent.id, block_hash });
     }
     // Most votes have no ballot.
-    const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now());
+    const invalid = command.ballot === undefined ? null : refuseBallot(state, command, now!);
     if (invalid) return invalid;
-    if (first) return conflicting(state, agent, decision, first.decision, now());
-    if (!block) return refuseVotingClosed(now());
+    if (first) return conflicting(state, agent, decision, first.decision, now!);
+    if (!block) return refuseVotingClosed(now!);
     const problem = refuseInactive(agent) ?? refuseUnknownMeme(state, command.meme_references);
     return problem ?? { plan: { agent, block, position } };
   },
@@ -290,11 +293,14 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
     state.changes.putVote(context.ordinal, agent.ordinal, record);
     const verdict = state.blocks.verdict(block);
     if (verdict) closeBlock(state, block, verdict);
+    if (!state.changes.answered) return UNANSWERED;
     const status: BlockStatus = verdict?.status ?? 'voting';
     const now = { hash: block.hash, status, tally: block.ballots.tally };
     return acceptedOutcome(answerVote(state.blocks.rule, agent, decision, now, state.now));
   },
 };
+
+const UNANSWERED: Outcome = Object.freeze({ result: 'accepted', data: {} as AnswerOf['vote'] });
 
 /** Returns the vote's ballot, if the network's rule takes ballots. */
 const ballotOf = ({ blocks }: State, { ballot }: Pick<VoteCommand, 'ballot'>): unknown =>
