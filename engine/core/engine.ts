@@ -47,8 +47,8 @@ export interface Input {
 export interface Step {
   /** Null for a tick. */
   outcome: Outcome | null;
-  events: Event[];
-  changes: Change[];
+  events: readonly Event[];
+  changes: readonly Change[];
   /**
    * Agents that became dormant or woke up.
    *
@@ -122,7 +122,7 @@ export class Engine {
     state.entry = seq;
     const outcome = command ? this.#do(command) : this.#tick(at);
     if (outcome && (outcome.result === 'refused' || outcome.result === 'duplicate')) {
-      return { outcome, events: [], changes: [], turned: [] };
+      return { outcome, events: none, changes: none, turned: none };
     }
     this.#last = { seq, at, event_seq: this.#last.event_seq };
     const turned = state.agents.takeTurned();
@@ -249,6 +249,9 @@ export class Engine {
     return changes.take();
   }
 }
+
+/** Events and changes of a refused command. */
+const none: readonly never[] = Object.freeze([]);
 
 // The plan type is private to its rule.
 const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {

@@ -8,6 +8,7 @@ import type { Decision } from '../../engine/protocol/schema/primitives.js';
 import type { AnswerCost, ContentNote, SlotDecision } from '../agents/port.js';
 import { type Contradiction, DecisionAudit } from '../audit/decisions.js';
 import { Findings } from '../audit/findings.js';
+import type { Ordinals } from '../scenario/population.js';
 import type { ConditionMeasure } from '../scenario/schema/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import type { MessageKind } from '../world/messages.js';
@@ -48,7 +49,7 @@ interface CollectorOptions {
   /** Receives each line of decisions.ndjson. */
   onDecision?: ((line: DecisionLine) => void) | undefined;
   /** Agents' ordinals by id. */
-  ordinals?: ReadonlyMap<string, number>;
+  ordinals?: Ordinals;
 }
 
 export class Collector implements Observer {

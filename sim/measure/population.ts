@@ -4,6 +4,7 @@
  */
 import type { EventData } from '../../engine/protocol/schema/event.js';
 import type { AnswerCost } from '../agents/port.js';
+import { Ordinals } from '../scenario/population.js';
 import type { Personality } from '../scenario/schema/personalities.js';
 import type { RefusedWhy } from '../world/observer.js';
 import { Mean, share } from './statistics.js';
@@ -27,14 +28,14 @@ export const NOT_IN_POPULATION = -1;
 export class Population {
   readonly agents: readonly MeasuredAgent[];
   readonly groups: readonly string[];
-  readonly #ordinals: ReadonlyMap<string, number>;
+  readonly #ordinals: Ordinals;
   readonly #groupOf: Int32Array;
 
   /** @param ordinals agents' ordinals by id. */
   constructor(
     groups: readonly string[],
     agents: readonly MeasuredAgent[],
-    ordinals: ReadonlyMap<string, number> = new Map(agents.map(({ id }, index) => [id, index])),
+    ordinals = new Ordinals(agents),
   ) {
     this.agents = agents;
     this.groups = groups;

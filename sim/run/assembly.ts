@@ -14,7 +14,7 @@ import type { ElectionUse } from '../elections/rule-ballots.js';
 import type { MeasuredAgent } from '../measure/population.js';
 import { mix, type Stream, Streams } from '../rng.js';
 import { findOptions, loadData, loadElectionUses, type ScenarioData } from '../scenario/files.js';
-import { joinedByMs, leftByMs } from '../scenario/population.js';
+import { joinedByMs, leftByMs, Ordinals } from '../scenario/population.js';
 import type { Personality } from '../scenario/schema/personalities.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { Faults } from '../world/faults.js';
@@ -48,7 +48,7 @@ interface AssemblyOptions<W extends World, O extends Observer>
 export type ObserverOf<O extends Observer> = (
   agents: readonly MeasuredAgent[],
   startMs: number,
-  ordinals: ReadonlyMap<string, number>,
+  ordinals: Ordinals,
 ) => O;
 
 export interface Assembly<W extends World, O extends Observer> {
@@ -110,7 +110,7 @@ function putInWorld<W extends World, O extends Observer>(
   const seedNumber = mix(new Streams(seed).of('world', 'latency').int(2 ** 31));
   const faults = new Faults(scenario, seed, startMs);
   const links = new Links(scenario, data, faults);
-  const ordinals = new Map(agents.map(({ id, ordinal }) => [id, ordinal]));
+  const ordinals = new Ordinals(agents);
   const observer = options.observerOf(
     agents.map((agent) => new AgentOfRun(agent)),
     startMs,

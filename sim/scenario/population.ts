@@ -89,6 +89,26 @@ function shareAmong({ personality, traits, capabilities }: Group) {
   };
 }
 
+/** Agents' ordinals by id. */
+export class Ordinals {
+  readonly #ordinals: ReadonlyMap<string, number>;
+  /** Last lookup. The parts of a run look up the agent of an event one after another. */
+  #last = '';
+  #found: number | undefined;
+
+  constructor(agents: readonly { id: string }[]) {
+    this.#ordinals = new Map(agents.map(({ id }, ordinal) => [id, ordinal]));
+  }
+
+  get(id: string): number | undefined {
+    if (id !== this.#last) {
+      this.#found = this.#ordinals.get(id);
+      this.#last = id;
+    }
+    return this.#found;
+  }
+}
+
 /** Start and duration. */
 export interface TimeSpan {
   readonly startMs: number;

@@ -15,6 +15,7 @@ import {
   type ReceivedVote,
   stanceTag,
 } from '../agents/port.js';
+import type { Ordinals } from '../scenario/population.js';
 import type { Outbox } from './due-queue.js';
 import { Gossip, type Talk } from './gossip.js';
 import type { Links } from './links.js';
@@ -32,7 +33,7 @@ interface KnowledgeOptions {
   outbox: Outbox | null;
   seedNumber: number;
   neighbours: readonly (readonly number[])[];
-  ordinals: ReadonlyMap<string, number>;
+  ordinals: Ordinals;
   /** Network head at the start of the run. */
   head: string;
   observer: Observer;
@@ -43,7 +44,7 @@ export class Knowledge {
   readonly #links: Links;
   #seed: number;
   readonly #size: number;
-  readonly #ordinals: ReadonlyMap<string, number>;
+  readonly #ordinals: Ordinals;
   readonly #numbers: OwnNumbers;
   readonly #gossip: Gossip;
   readonly #alliances = new Alliances((id) => this.ordinalOf(id));

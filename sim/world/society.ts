@@ -23,6 +23,7 @@ import type {
   SlotDecision,
   TalkContent,
 } from '../agents/port.js';
+import type { Ordinals } from '../scenario/population.js';
 import { withValues } from '../scenario/problem.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
 import { DirectVote } from './direct-vote.js';
@@ -363,7 +364,7 @@ export interface SocietyOptions {
   rule(): NetworkRule;
   agents: ScriptedAgent[];
   /** Agents' ordinals by id. */
-  ordinals: ReadonlyMap<string, number>;
+  ordinals: Ordinals;
   behaviour: Behaviour;
   /** True if votes are commands that become requests only when a log needs them. */
   sendsCommands: boolean;
