@@ -131,8 +131,8 @@ function memeSamples(state: State, { ballots }: OpenBlock, right: Decision) {
 }
 
 /**
- * Computes the best unity among the active alliances of each agent, by ordinal. Alliances with fewer
- * than two voters have none.
+ * Computes the best unity among the active alliances of each agent, by ordinal. Alliances with
+ * fewer than two voters have none.
  */
 function allianceSamples(state: State, block: OpenBlock): Map<number, number> {
   const samples = new Map<number, number>();
