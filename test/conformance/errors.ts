@@ -21,6 +21,8 @@ const onBlock = { block_hash: GENESIS_HASH };
 const wrong: [pointer: string, of: (by: Agent) => Request][] = [
   ['/name', () => register(agentOf('New'), { name: undefined })],
   ['/capabilities/0', () => register(agentOf('New'), { capabilities: ['judge'] })],
+  ['/capabilities', () => register(agentOf('New'), { capabilities: ['validator', 'validator'] })],
+  ['/personality', () => register(agentOf('New'), { personality: 7 })],
   ['/status', (by) => status(by, { status: 'asleep' })],
   ['/expected_duration', (by) => status(by, { status: 'active', expected_duration: 'two hours' })],
   ['/meme_content', (by) => propose(by, { ...onGenesis, meme_content: 'gm' })],

@@ -150,7 +150,7 @@ describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
 
   test.each([
     ['', 'MISSING'],
-    ['no hex', 'MALFORMED'],
+    ['g'.repeat(128), 'MALFORMED'],
     ['0'.repeat(128), 'MISMATCH'],
   ])('signature %j: 401 %s', async (signature, reason) => {
     const scene = await begin();

@@ -128,6 +128,7 @@ describe.each(transports)('http over %s', (transport) => {
     ['no content', '', ''],
     ['17 levels', deep(17), '/a'],
     ['1,300 levels', deep(1_300), '/a'],
+    ['a lone surrogate', '{"a":"\\ud800"}', '/a'],
     ['bad UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), ''],
     ['a byte order mark', '\ufeff{}', ''],
   ])('400: JSON with %s', async (_, body, pointer) => {

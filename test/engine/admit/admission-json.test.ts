@@ -37,6 +37,13 @@ test.each([
   expect(await said(voteWith(member))).toBe(`400 BAD_JSON ${pointer}`);
 });
 
+test('json: accepts 16 levels and refuses 17', async () => {
+  const nested = (levels: number) => `"x":${'['.repeat(levels)}${']'.repeat(levels)}`;
+  expect(await said(voteWith(nested(15)))).toBe('none');
+  expect(await said(voteWith(nested(16)))).toMatch(/^400 BAD_JSON \/x/);
+  expect(await said(vote('['.repeat(30_000) + ']'.repeat(30_000)))).toMatch(/^400 BAD_JSON/);
+});
+
 test('json: escapes names in pointers', async () => {
   expect(await said(voteWith('"a/b":{"c~d":1e400}'))).toBe('400 BAD_JSON /a~1b/c~0d');
 });
