@@ -271,6 +271,20 @@ const heads = {
   ...{ mark: hex('efbbbf'), text: Buffer.from('Hello'), bmp: Buffer.from('BM') },
 };
 
+test.each(Object.entries(heads))('sniff: detects the type of %s', (name, head) => {
+  const expected: Record<string, string | undefined> = {
+    png: 'image/png',
+    jpeg: 'image/jpeg',
+    gif: 'image/gif',
+    gifText: 'image/gif',
+    webp: 'image/webp',
+    mark: 'text/plain; charset=utf-8',
+    text: 'text/plain; charset=utf-8',
+    bmp: 'text/plain; charset=utf-8',
+  };
+  expect(sniff(head)?.media_type).toBe(expected[name]);
+});
+
 const byLibrary: Record<string, string> = {
   'image/png': 'image/png',
   'image/apng': 'image/png',
