@@ -3,7 +3,7 @@
  * of the kinds. A kind that cannot be sent now catches up later, so that the shares hold over the
  * whole run.
  */
-import { AgentPool } from '../agents.js';
+import { type Agent, AgentPool } from '../agents.js';
 import { lengthMs, peak, planned, usersOf } from '../executors.js';
 import { loadError } from '../messages.js';
 import {
@@ -57,7 +57,8 @@ const modules: Record<Exclude<Kind, 'script'>, Make> = {
     const { Drafts } = await import('./drafts.js');
     const reason = (number: number) => `load ${pool.run} status ${number}`;
     const draft = (number: number) => ({ do: 'status', reason: reason(number) }) as const;
-    return new Drafts(pool, { agents: await agentsOf(pool), expected, draft }).prepared();
+    const agents = shareOf(await agentsOf(pool), 0, pool.context.options);
+    return new Drafts(pool, { agents, expected, draft }).prepared();
   },
   meme: async ({ pool, expected }) => {
     const { Drafts } = await import('./drafts.js');
@@ -87,6 +88,16 @@ async function agentsOf(pool: AgentPool) {
     await pool.register(Math.max(1, pool.context.options.agents), () => ['producer']);
   }
   return [...pool.agents];
+}
+
+/**
+ * Returns the agents of one of the sources that change the status of agents: the kind `status`, and
+ * each module. A server takes the changes of an agent in the order of their signatures only.
+ */
+function shareOf(all: readonly Agent[], source: number, options: LoadOptions): Agent[] {
+  const scripts = scenariosOf(options).filter(({ script }) => script !== null);
+  const count = scripts.length + 1;
+  return all.filter((_, index) => all.length < count || index % count === source);
 }
 
 /** Weights beyond which arrivals wait for a kind that cannot be sent: those of ten arrivals. */
@@ -223,7 +234,8 @@ export class Workload {
 
   async #addScript(scenario: Scenario, pool: AgentPool): Promise<void> {
     const { openScript } = await import('./script.js');
-    const agents = await agentsOf(pool);
+    const source = this.#scripts.size + 1;
+    const agents = shareOf(await agentsOf(pool), source, pool.context.options);
     const expected = expectedOf(scenario.plan, kinds.script.guessPerS);
     const votes = this.#sources.get('vote') ?? null;
     this.#scripts.set(scenario, await openScript(scenario, { pool, agents, expected, votes }));

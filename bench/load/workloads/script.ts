@@ -198,7 +198,7 @@ export async function openScript(
 ): Promise<Source & { close(): void }> {
   const { rows } = plan!;
   const { seed } = pool.context.options;
-  const run = { scenario: name, agents: agents.length };
+  const run = { scenario: name, agents: pool.agents.length };
   const script = await Script.open(plan!, run);
   const source = new Drafts(pool, {
     ...{ agents, expected, votes, group: GROUP, most: MOST_AHEAD },

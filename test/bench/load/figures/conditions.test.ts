@@ -280,17 +280,9 @@ test('quantities: a duration is the sum of its parts, and numbers may have a pre
         return count === null ? [] : [{ text: `${count}${unit}`, ms: count * ms }];
       });
       const sum = known.reduce((all, { ms }) => all + ms, 0);
-      const text = known.map((one) => one.text).join('');
-      expect(parseDuration(text)).toBe(known.length > 0 ? sum : null);
-      if (known.length > 1)
-        expect(
-          parseDuration(
-            known
-              .map((one) => one.text)
-              .reverse()
-              .join(''),
-          ),
-        ).toBe(null);
+      const texts = known.map((one) => one.text);
+      expect(parseDuration(texts.join(''))).toBe(known.length > 0 ? sum : null);
+      if (known.length > 1) expect(parseDuration(texts.reverse().join(''))).toBe(null);
     }),
   );
   expect(['1e3', '1k', '1.5k', '2M', '7'].map(parseNumber)).toEqual([1e3, 1e3, 1_500, 2e6, 7]);

@@ -209,6 +209,7 @@ test('module: own requests with data; failures are counted with their reasons', 
       if (iteration % 10 === 1) throw new Error('one');
       if (iteration % 10 === 2) for (;;) {}
       if (iteration % 10 === 3) return { do: 'delete' };
+      if (iteration % 10 === 4) return { do: 'status', reason: data.name };
       if (iteration % 2 === 0) return { do: 'meme', text: data.name + iteration + setup.agents };
       return { do: 'vote' };
     },
@@ -217,14 +218,17 @@ test('module: own requests with data; failures are counted with their reasons', 
       return { do: 'get', path: '/api/v1/network/state' };
     },
   };`;
+  const own = { executor: 'constant-arrival-rate', rate: 25, duration: '4s' };
   const path = fileOf(
     {
       agents: 8,
       scenarios: {
         own: {
-          ...{ executor: 'constant-arrival-rate', rate: 50, duration: '2s' },
+          ...own,
           ...{ module: 'm.js', data: 'd.ndjson' },
         },
+        // The changes of an agent must arrive in order, also those of two scenarios.
+        other: { ...own, rate: 10, mix: { status: 1 } },
       },
     },
     { 'm.js': source, 'd.ndjson': '{"name":"a"}\n{"name":"b"}\n' },
@@ -236,8 +240,9 @@ test('module: own requests with data; failures are counted with their reasons', 
   });
   expectSound(result);
   const of = (name: string) => result.operations.find(({ operation }) => operation === name);
-  expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 40, 30]);
-  expect(of('meme')!.accepted).toBe(40);
+  expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 30, 30]);
+  expect(of('meme')!.accepted).toBe(30);
+  expect(of('status')).toMatchObject({ sent: 50, accepted: 50, refused: [] });
   // Requests that follow a response are sent beside the schedule.
   const { accepted: following, sent: followed } = of('read (beside)')!;
   expect([following > 0, following <= 20, followed === following]).toEqual([true, true, true]);
