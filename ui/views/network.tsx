@@ -253,32 +253,29 @@ function drawGraph({ context, color, selected }: Brush, of: Graph, { x, y }: Pla
 /** Width of the edges that show the votes, in pixels. */
 const EDGE = 12;
 
-/** Side of the matrix without its edges. */
-const sideOf = (width: number) => Math.max(100, Math.min(width, 760) - EDGE - 2);
+/** Length of the rows without the edge. The columns are as long as the graph is high. */
+const rowLength = (width: number) => Math.max(100, width - EDGE - 2);
 
 function Matrix({ of }: { of: Graph }) {
   const matrix = useMemo(() => {
     const order = orderOf(of);
     const ranks = new Uint32Array(order.length);
     for (const [rank, position] of order.entries()) ranks[position] = rank;
-    let side = 1;
     return {
       paint(brush: Brush): boolean {
-        side = sideOf(brush.width);
-        drawMatrix(brush, of, { order, ranks, side });
+        drawMatrix(brush, of, { order, ranks });
         return false;
       },
       agentAt(x: number, y: number): number | null {
-        const position = order[Math.floor(((y - EDGE) / side) * order.length)];
-        const isInside = y >= EDGE && x >= 0 && x < side + EDGE;
-        return isInside && position !== undefined ? agents.numberOf(of.ids[position]!) : null;
+        const position = order[Math.floor(((y - EDGE) / HEIGHT) * order.length)];
+        return x < 0 || position === undefined ? null : agents.numberOf(of.ids[position]!);
       },
     };
   }, [of]);
   return (
     <Plane
       label={`${plural(of.edges.length, 'link')} between ${plural(of.ids.length, 'agent')}`}
-      height={(width) => sideOf(width) + EDGE + 2}
+      height={() => HEIGHT + EDGE + 2}
       {...matrix}
     />
   );
@@ -309,51 +306,46 @@ interface Ordered {
   order: Uint32Array;
   /** Place in the order, by position. */
   ranks: Uint32Array;
-  side: number;
 }
 
-function drawMatrix(brush: Brush, of: Graph, { order, ranks, side }: Ordered): void {
+function drawMatrix(brush: Brush, of: Graph, { order, ranks }: Ordered): void {
   const { context, color, selected } = brush;
+  const wide = rowLength(brush.width);
   const { edges } = of;
   const votes = votesOf(of);
-  const pixels = Math.ceil(side * devicePixelRatio);
-  const image = context.createImageData(pixels, pixels);
+  const ratio = devicePixelRatio;
+  const [across, down] = [Math.ceil(wide * ratio), Math.ceil(HEIGHT * ratio)];
+  const image = context.createImageData(across, down);
   const inks = new Uint32Array(image.data.buffer);
-  const [plain, ...own] = ['--faint', '--c1', '--c2'].map((name) => pixelOf(context, color(name)));
-  const at = (position: number) => Math.floor((ranks[position]! * pixels) / order.length);
+  const [plain, ...own] = ['--faint', '--c1', '--c2'].map((name) => pixelOf(color(name)));
+  const at = (position: number, length: number) =>
+    Math.floor((ranks[position]! * length) / order.length);
   for (const [one, other] of edges) {
     const isAlike = votes[one] !== 0 && votes[one] === votes[other];
     const ink = isAlike ? own[votes[one]! - 1]! : plain!;
-    const [a, b] = [at(one), at(other)];
-    inks[a * pixels + b] = ink;
-    inks[b * pixels + a] = ink;
+    inks[at(one, down) * across + at(other, across)] = ink;
+    inks[at(other, down) * across + at(one, across)] = ink;
   }
-  context.putImageData(
-    image,
-    Math.ceil(EDGE * devicePixelRatio),
-    Math.ceil(EDGE * devicePixelRatio),
-  );
-  const cell = side / order.length;
+  context.putImageData(image, Math.ceil(EDGE * ratio), Math.ceil(EDGE * ratio));
+  const [column, row] = [wide / order.length, HEIGHT / order.length];
   for (const [rank, position] of order.entries()) {
     context.fillStyle = color(colorNames[votes[position]!]!);
-    const [from, length] = [EDGE + rank * cell, Math.max(1, cell)];
-    context.fillRect(0, from, EDGE - 3, length);
-    context.fillRect(from, 0, length, EDGE - 3);
+    context.fillRect(0, EDGE + rank * row, EDGE - 3, Math.max(1, row));
+    context.fillRect(EDGE + rank * column, 0, Math.max(1, column), EDGE - 3);
   }
   context.strokeStyle = color('--line');
   context.lineWidth = 1;
-  context.strokeRect(EDGE - 0.5, EDGE - 0.5, side + 1, side + 1);
+  context.strokeRect(EDGE - 0.5, EDGE - 0.5, wide + 1, HEIGHT + 1);
   const chosen = selected === null ? -1 : of.ids.indexOf(selected);
   if (chosen < 0) return;
   context.fillStyle = color('--ink');
-  const middle = EDGE + (ranks[chosen]! + 0.5) * cell;
-  context.fillRect(0, middle - 0.75, side + EDGE, 1.5);
-  context.fillRect(middle - 0.75, 0, 1.5, side + EDGE);
+  const place = ranks[chosen]! + 0.5;
+  context.fillRect(0, EDGE + place * row - 0.75, wide + EDGE, 1.5);
+  context.fillRect(EDGE + place * column - 0.75, 0, 1.5, HEIGHT + EDGE);
 }
 
-/** Returns a colour as a pixel of image data. */
-function pixelOf(context: CanvasRenderingContext2D, color: string): number {
-  context.fillStyle = color;
-  context.fillRect(0, 0, 1, 1);
-  return new Uint32Array(context.getImageData(0, 0, 1, 1).data.buffer)[0]!;
+/** Returns a colour of the theme, such as #0072b2, as a pixel of image data. */
+function pixelOf(color: string): number {
+  const [red, green, blue] = color.trim().match(/[0-9a-f]{2}/gi) ?? [];
+  return Number.parseInt(`ff${blue ?? '80'}${green ?? '80'}${red ?? '80'}`, 16);
 }
