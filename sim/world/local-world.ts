@@ -173,6 +173,8 @@ export class LocalWorld extends Society {
    */
   #nextWithin(horizon: number): number {
     for (;;) {
+      // Interventions send between windows. What they sent may be due before the next call.
+      this.sendOff();
       const due = this.#network.nextDeadline();
       const next = Math.min(this.nextDue(), due === null ? Number.POSITIVE_INFINITY : due + 1);
       const begins = this.#beginOf(next);

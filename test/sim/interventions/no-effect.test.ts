@@ -110,6 +110,13 @@ test.each(each)('interventions: %s, any kind leaves the prefix unchanged', async
   );
 });
 
+test('interventions: a request sent between two windows waits for no later call', async () => {
+  const dissolve = { kind: 'dissolve', alliance: 2, at_entry: 164 };
+  const { result } = await run(lively(worlds['with uplinks']), [dissolve]);
+  expect(result.interventions![0]!.did).toBeGreaterThan(0);
+  expect(result.broken).toBe(null);
+});
+
 test.each(each)('interventions: %s, without effect, no byte changes', async (world) => {
   const { base, lines } = bases.get(world)!;
   const raw = lively(worlds[world]);
