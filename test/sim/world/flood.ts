@@ -1,6 +1,7 @@
 /** One meme on a graph: when each agent hears it, by the world and by shortest paths. */
 import type { Event, EventData } from 'folkmoot';
 import type { Scenario } from 'folkmoot/sim';
+import { Ordinals } from '../../../dist/sim/scenario/population.js';
 import { Faults } from '../../../dist/sim/world/faults.js';
 import { Knowledge } from '../../../dist/sim/world/knowledge.js';
 import { Links } from '../../../dist/sim/world/links.js';
@@ -41,7 +42,7 @@ export function flooded(neighbours: number[][], on: On): number[] {
     outbox: null,
     seedNumber: on.seed,
     neighbours,
-    ordinals: new Map(ids.map((id, agent) => [id, agent])),
+    ordinals: new Ordinals(ids.map((id) => ({ id }))),
     head: '',
     observer,
     mutes: new Map(),
