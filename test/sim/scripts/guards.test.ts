@@ -138,7 +138,7 @@ test('guard: limits the time of each call, not their sum', async () => {
   const { folder, group } = scripted(`
     export const hear = (view) => {
       let x = 0;
-      for (let i = 0; i < 4e6; i += 1) x += i % 7;
+      for (let i = 0; i < 8e6; i += 1) x += i % 7;
       view.memory.x = x;
     };`);
   const scenario = completeScenario(
@@ -153,6 +153,6 @@ test('guard: limits the time of each call, not their sum', async () => {
     folder,
   );
   // All agents receive a block at the same time.
-  const { measures } = await simulate(scenario, { folder, store: 'memory', scriptMs: 300 });
+  const { measures } = await simulate(scenario, { folder, store: 'memory', scriptMs: 1_000 });
   expect(measures.votes).toBe(5);
 });
