@@ -145,7 +145,7 @@ test('guard: limits the time of each call, not their sum', async () => {
     {
       title: 't',
       signatures: 'none',
-      agents: [honest, { ...group, count: 200 }],
+      agents: [honest, { ...group, count: 150 }],
       social: quiet,
       links: nearby,
       length: { blocks: 1 },
