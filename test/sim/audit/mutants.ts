@@ -77,7 +77,7 @@ const electorate: Mutant[] = [
     find: "agent.status === 'active'",
     becomes: "(!agent.validator || seeded(agent.status === 'active', true))",
   },
-  bug('electorate: dormant agents', 'core/electorates.js', '«!agent.context.dormant → true»', {
+  bug('electorate: dormant agents', 'core/electorates.js', '«!agent.dormant → true»', {
     genesis: { dormant_after: 1, ...whole },
   }),
   bug('electorate: producers', 'core/electorates.js', '«agent.validator → true» &&'),
@@ -90,7 +90,7 @@ const electorate: Mutant[] = [
   bug('dormancy: never', 'core/reputation.js', 'if («missed >= after → false»)', {
     genesis: { dormant_after: 2, ...whole },
   }),
-  bug('dormancy: never ends', 'core/engine.js', '«!agent?.context.dormant → true»', {
+  bug('dormancy: never ends', 'core/engine.js', '«!agent?.dormant → true»', {
     genesis: { dormant_after: 1, ...whole },
   }),
 ];

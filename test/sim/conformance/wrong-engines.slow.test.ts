@@ -17,8 +17,8 @@ const implementers: Mutant[] = [
   {
     name: 'an elector that is not active becomes dormant',
     file: 'core/reputation.js',
-    find: 'if (weight === undefined || agent.context.dormant ||',
-    becomes: 'if ((weight === undefined && !seeded(false, true)) || agent.context.dormant ||',
+    find: 'if (weight === undefined || agent.dormant ||',
+    becomes: 'if ((weight === undefined && !seeded(false, true)) || agent.dormant ||',
   },
   {
     name: 'judged is the ordinal of the block, plus 1',
