@@ -46,9 +46,8 @@ test('check: a different decision is reported with its voter', async () => {
 });
 
 test('check: equal entries with different events are reported', async () => {
-  const from =
-    'const data = { block_hash: block.hash, decision, reason, timestamp, validator, ...ballot };';
-  const becomes = `${from} data.reason += ${inline};`;
+  const from = 'const record = {';
+  const becomes = `data.reason += ${inline}; ${from}`;
   const program = mutant(['engine/core/commands/blocks.js', from, becomes]);
   const { code, stdout } = await check([personal(), '--no-audit'], program);
   expect(code).toBe(12);
