@@ -29,6 +29,7 @@ import { pageText } from './messages.js';
 import { entryInAddress, followLinks, href, place, useFocus } from './route.js';
 import { TimeBar, useKeys } from './time-bar.js';
 import {
+  askWorld,
   canRun,
   EndBand,
   isWaitingToStart,
@@ -93,6 +94,8 @@ export function begin(): void {
   takeToken();
   followLinks();
   connect(entryInAddress());
+  // An exported file has no controls, but it knows its scenario.
+  if (IN_FILE) void askWorld();
   render(<App />, document.getElementById('page')!);
 }
 

@@ -261,7 +261,7 @@ export function networkNow(): number | null {
   return Date.parse(clock.at) + (isHeld ? 0 : performance.now() - heard);
 }
 
-async function askWorld(): Promise<void> {
+export async function askWorld(): Promise<void> {
   try {
     const answer = await home.ask(CONTROL_PATH);
     if (answer.ok) hearWorld(((await answer.json()) as { data: WorldStatus }).data);
