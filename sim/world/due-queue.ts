@@ -82,7 +82,7 @@ export class DueQueue<T> {
     later.add(at, from, number, since, item);
   }
 
-  /** Takes the next item due before `end`. Returns false if there is none. */
+  /** Takes the next item due before `end`. Returns false if no item is due. */
   takeBefore(end: number): boolean {
     if (this.nextAt >= end) return false;
     const near = this.#near;

@@ -346,7 +346,7 @@ interface Statement {
 const MOST_ROUNDS = 12;
 const MOST_AGENTS = 100;
 
-/** Returns null if the message is no statement. */
+/** Returns null if the message is not a statement. */
 function parseStatement({ who, text }: Message): Statement | null {
   if (!text.startsWith('{')) return null;
   try {
