@@ -296,16 +296,7 @@ async function planLoad(flags: LoadFlags, settings: Settings): Promise<Plan> {
 /** Advises on the command, if the name of the file is that of a workload or of a subcommand. */
 async function unknownFile(file: string): Promise<UsageError> {
   const { nearest } = await import('../../../engine/protocol/text.js');
-  const commands = [
-    'cleanup',
-    'compare',
-    'export',
-    'faults',
-    'import',
-    'merge',
-    'recount',
-    'schema',
-  ];
+  const commands = loadCommand().commands.map((one) => one.name());
   const near = nearest(file, [...workloadNames, ...commands]);
   if (near === null) return new UsageError('FILE_NOT_FOUND', { path: file });
   const command = commands.includes(near) ? `load ${near}` : `load --workload ${near}`;
