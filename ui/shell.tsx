@@ -4,14 +4,16 @@
  */
 import './styles/page.css';
 import { useSignalEffect } from '@preact/signals';
-import { type ComponentType, render } from 'preact';
+import { type ComponentChildren, type ComponentType, render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../report/shared/format.js';
 import { runVerdicts } from '../report/shared/verdicts.js';
+import { Glyph } from './components/block.js';
 import { Announcer, cleanText, Name, toSentence } from './components/labels.js';
 import { Empty, Lost, Pill } from './components/placeholders.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
+import type { BlockItem } from './data/messages.js';
 import {
   agents,
   blocks,
@@ -196,7 +198,7 @@ function Identity() {
         )}
         <span class="faint about">{facts.join(' · ')}</span>
       </p>
-      {about?.question && <p class="faint question">{cleanText(about.question, 160)}</p>}
+      {about?.question && <p class="faint question">{cleanText(about.question, 240)}</p>}
     </div>
   );
 }
@@ -211,7 +213,14 @@ function Figures() {
   if (!all || link.value.is === 'starting') return null;
   const { finalized, rejected, expired, orphaned } = all;
   const { transactions: perSecond } = passingRates.value;
-  const figures: (readonly [string, string, string])[] = [
+  const last = blocks.value
+    .filter(({ status, closed_at: at }) => at !== null && status !== 'orphaned')
+    .reduce<BlockItem | null>(
+      (one, next) => (one && one.closed_at! > next.closed_at! ? one : next),
+      null,
+    );
+  const figures: (readonly [string, ComponentChildren, string])[] = [
+    ...(last ? [['last block', <LastBlock key="last" {...last} />, last.status] as const] : []),
     ['final blocks', format(finalized), 'finalized blocks'],
     [
       'failed blocks',
@@ -236,6 +245,13 @@ function Figures() {
     </dl>
   );
 }
+
+const LastBlock = ({ height, status }: { height: number; status: string }) => (
+  <>
+    {format(height)} <Glyph status={status} />
+    <span class="unseen">{status}</span>
+  </>
+);
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
 

@@ -33,9 +33,11 @@ export function Chain() {
       {byHeight(blocks.value.slice(-CHAIN_BLOCKS)).map(([height, competitors]) => (
         <li key={height}>
           <b aria-hidden="true">{height}</b>
-          {competitors.map((block) => (
-            <ChainLink key={block.number} block={block} />
-          ))}
+          <div class="chain-stack">
+            {competitors.map((block) => (
+              <ChainLink key={block.number} block={block} />
+            ))}
+          </div>
         </li>
       ))}
     </ol>
@@ -68,12 +70,14 @@ function ChainLink({ block }: { block: BlockItem }) {
   );
 }
 
+export const outcomeText = (status: string) => (status === 'voting' ? 'in voting' : status);
+
 export function OutcomeLegend() {
   return (
     <ul class="legend">
       {Object.keys(outcomes).map((status) => (
         <li key={status}>
-          <Glyph status={status} /> {status === 'voting' ? 'in voting' : status}
+          <Glyph status={status} /> {outcomeText(status)}
         </li>
       ))}
     </ul>

@@ -269,20 +269,15 @@ const NAMED_CELL = 46;
 
 /** Writes the agent's name on a strip at the foot of its cell. */
 function paintName({ context, ink }: Painter, number: number, { x, y, size }: Cell): void {
-  const name = cleanText(agents.rows[number]?.name ?? '', 24);
+  const name = cleanText(agents.rows[number]?.name ?? '', Math.floor(size / 5));
   const high = size > 90 ? 18 : 14;
   context.fillStyle = ink.paper;
   context.fillRect(x + 1, y + size - high - 1, size - 2, high);
-  context.save();
-  context.beginPath();
-  context.rect(x + 2, y + size - high - 1, size - 4, high);
-  context.clip();
   context.fillStyle = ink.ink;
   context.font = `${size > 90 ? 13 : 10.5}px system-ui, sans-serif`;
   context.textAlign = 'left';
   context.textBaseline = 'middle';
-  context.fillText(name, x + 3, y + size - high / 2 - 1);
-  context.restore();
+  context.fillText(name, x + 3, y + size - high / 2 - 1, size - 5);
 }
 
 interface Cell {

@@ -210,17 +210,21 @@ export function useScenario(): Groups | null {
     identity.value = null;
     graph.value = null;
     labels.value = {};
-    data<AnswerOf<(typeof shownReads)['scenario']>>('/api/v1/scenario').then(
-      (found) => {
+    const ask = async (): Promise<void> => {
+      try {
+        const found = await data<AnswerOf<(typeof shownReads)['scenario']>>('/api/v1/scenario');
         if (askedEpoch !== epoch) return;
         groups.value = grouped(found.groups);
         identity.value = found;
         graph.value = graphIn(found);
         labels.value = found.labels ?? {};
-      },
-      // Without a scenario, the view does not offer banding by group.
-      () => undefined,
-    );
+      } catch (error) {
+        // Without a scenario, the view does not offer banding by group.
+        if (!(error instanceof RequestError) || error.reason !== 'BEING_MADE') return;
+        setTimeout(() => void (askedEpoch === epoch && ask()), LEAST_FETCH_MS);
+      }
+    };
+    void ask();
   }, [epoch, known]);
   return groups.value;
 }

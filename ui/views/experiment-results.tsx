@@ -36,7 +36,7 @@ export function Results({ view }: { view: RunsView }) {
     return (
       <Panel title="Compare">
         <ol class="steps">
-          <li>Change a value on the left.</li>
+          <li>Change a value below.</li>
           <li>
             <b>Run</b>: the scenario as given and the changed one run with the same seed.
           </li>

@@ -41,14 +41,15 @@ export function View() {
   if (!view && state.is === 'failed') return <Failed why={state.why} onAgain={again} />;
   if (!view) return <Loading what="the parameters" />;
   return (
-    <div class="experiment">
+    <div class={view.runs.length === 0 ? 'experiment fresh' : 'experiment'}>
       <header class="view-head">
         <h1>
           Experiment <span class="faint">change a value, run, compare</span>
         </h1>
       </header>
+      {view.runs.length === 0 && <Results view={view} />}
       <Parameters view={view} />
-      <Results view={view} />
+      {view.runs.length > 0 && <Results view={view} />}
     </div>
   );
 }
@@ -128,7 +129,7 @@ function Parameters({ view }: { view: RunsView }) {
         <legend class="faint">
           {main.length > 0 ? 'Varied by the sweep of the scenario' : 'Main parameters'}
         </legend>
-        {shown.map(field)}
+        <div class="fields">{shown.map(field)}</div>
       </fieldset>
       {[...sections].map(([name, list]) => (
         <details key={name}>
@@ -137,7 +138,7 @@ function Parameters({ view }: { view: RunsView }) {
           </summary>
           <fieldset disabled={isLocked}>
             <legend class="unseen">{name}</legend>
-            {list.map(field)}
+            <div class="fields">{list.map(field)}</div>
           </fieldset>
         </details>
       ))}

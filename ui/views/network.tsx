@@ -5,6 +5,7 @@
 import { type Body, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force';
 import { useMemo } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
+import { outcomeText } from '../components/block.js';
 import { DecisionLegend } from '../components/grid.js';
 import { AgentLink, cleanText, getAgentName, getDecision } from '../components/labels.js';
 import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
@@ -32,7 +33,9 @@ export function View() {
       <header class="view-head">
         <h1>
           Network
-          <span class="faint">{block ? `, votes on block ${block.height}` : ''}</span>
+          <span class="faint">
+            {block ? `, votes on block ${block.height}, ${outcomeText(block.status)}` : ''}
+          </span>
         </h1>
       </header>
       <Figure
@@ -107,8 +110,10 @@ function linksOf({ ids, edges }: Graph): number[][] {
   return linked;
 }
 
-const HEIGHT = 620;
+const HEIGHT = 540;
 const MARGIN = 16;
+/** Most that one axis of the layout is stretched beyond the other, to fill the panel. */
+const MOST_STRETCH = 2;
 /** Largest graph with the names of its agents. */
 const MOST_NAMED = 60;
 /** Time per frame for the layout. */
@@ -145,14 +150,16 @@ function place(bodies: readonly Body[], width: number): Placed {
   const [xs, ys] = [bodies.map(({ x = 0 }) => x), bodies.map(({ y = 0 }) => y)];
   const [left, top] = [Math.min(...xs), Math.min(...ys)];
   const [wide, high] = [Math.max(...xs) - left, Math.max(...ys) - top];
-  const scale = Math.min(
+  const fitted = [
     (width - 2 * MARGIN) / Math.max(1e-6, wide),
     (HEIGHT - 2 * MARGIN) / Math.max(1e-6, high),
-  );
-  const [across, down] = [(width - scale * wide) / 2, (HEIGHT - scale * high) / 2];
+  ];
+  const most = MOST_STRETCH * Math.min(...fitted);
+  const [scaleX, scaleY] = [Math.min(fitted[0]!, most), Math.min(fitted[1]!, most)];
+  const [across, down] = [(width - scaleX * wide) / 2, (HEIGHT - scaleY * high) / 2];
   return {
-    x: Float32Array.from(xs, (x) => across + scale * (x - left)),
-    y: Float32Array.from(ys, (y) => down + scale * (y - top)),
+    x: Float32Array.from(xs, (x) => across + scaleX * (x - left)),
+    y: Float32Array.from(ys, (y) => down + scaleY * (y - top)),
   };
 }
 
