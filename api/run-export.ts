@@ -133,12 +133,13 @@ function keptOf(
   };
 }
 
-function aboutOf({ title, question, seed, verdict }: ScenarioView): RunData['about'] {
+function aboutOf({ title, question, seed, verdict, reported }: ScenarioView): RunData['about'] {
   return {
     title,
     ...(question === undefined ? {} : { question }),
     ...(seed === undefined ? {} : { seed }),
     ...(verdict === undefined ? {} : { verdict }),
+    ...(reported === undefined ? {} : { reported }),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Error messages for the page, its workers and exported files, and the error class that carries
+ * Error messages for the page, its workers and exported files, and the error classes that carry
  * such a message.
  */
 import { formatMessage, type MessageTable, type ValuesOf } from '../engine/protocol/messages.js';
@@ -7,7 +7,6 @@ import { formatMessage, type MessageTable, type ValuesOf } from '../engine/proto
 const pageMessages = {
   // Requests and the connection.
   SERVER_UNREACHABLE: 'the server is not responding; if the server was stopped, start it again',
-  SERVER_MESSAGE: '{message} (HTTP {status})',
   SERVER_REFUSED: '{message}',
   SERVER_STATUS: 'the server answered {status} to {path}',
   CONNECTION_CLOSED: 'connection to the server closed',
@@ -72,4 +71,55 @@ export class PageError<P extends PageProblem = PageProblem> extends Error {
     super(pageText(problem, ...values));
     this.problem = problem;
   }
+}
+
+interface Refusal {
+  status: number;
+  reason?: string;
+  details?: Readonly<Record<string, unknown>>;
+}
+
+/** Error for a request that was refused or got no response. */
+export class RefusedError<P extends PageProblem = PageProblem> extends PageError<P> {
+  override name = 'RefusedError';
+  /** HTTP status; 0 if there was no response. */
+  readonly status: number;
+  /** Reason code from the server; '' if the response contains none. */
+  readonly reason: string;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    problem: P,
+    { status, reason = '', details = {} }: Refusal,
+    ...values: PageValues<P>
+  ) {
+    super(problem, ...values);
+    this.status = status;
+    this.reason = reason;
+    this.details = details;
+  }
+}
+
+/** Returns the response if the server accepted the request. @throws {RefusedError} */
+export async function accepted(ask: () => Promise<Response>, path: string): Promise<Response> {
+  const answer = await ask().catch(() => {
+    throw new RefusedError('SERVER_UNREACHABLE', { status: 0 });
+  });
+  if (answer.ok) return answer;
+  const { status } = answer;
+  const text = await answer.text().catch(() => '');
+  let error: { message: string; details: { reason: string; [member: string]: unknown } };
+  try {
+    ({ error } = JSON.parse(text) as { error: typeof error });
+    error = { message: error.message.slice(0, 400), details: { ...error.details } };
+  } catch {
+    // The response may come from a proxy.
+    throw new RefusedError('SERVER_STATUS', { status }, { status, path });
+  }
+  const { message, details } = error;
+  throw new RefusedError(
+    'SERVER_REFUSED',
+    { status, reason: details.reason, details },
+    { message },
+  );
 }

@@ -10,7 +10,7 @@ import { format, plural } from '../report/shared/format.js';
 import { runVerdicts } from '../report/shared/verdicts.js';
 import { Glyph } from './components/block.js';
 import { Announcer, cleanText, Name, toSentence } from './components/labels.js';
-import { Empty, Lost, Pill } from './components/placeholders.js';
+import { Empty, Lost, Pill } from './components/lists.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
 import type { BlockItem } from './data/messages.js';
@@ -22,7 +22,7 @@ import {
   link,
   network,
   notice,
-  passingRates,
+  passingTransactions,
   position,
   totals,
 } from './data/store.js';
@@ -212,7 +212,7 @@ function Figures() {
   const all = totals.value;
   if (!all || link.value.is === 'starting') return null;
   const { finalized, rejected, expired, orphaned } = all;
-  const { transactions: perSecond } = passingRates.value;
+  const perSecond = passingTransactions.value;
   const last = blocks.value
     .filter(({ status, closed_at: at }) => at !== null && status !== 'orphaned')
     .reduce<BlockItem | null>(
@@ -232,7 +232,13 @@ function Figures() {
     ['remarks', format(all.remarks), 'remarks'],
     ...(perSecond === null
       ? []
-      : [['tx/s', format(rounded(perSecond)), 'finalized transactions per second'] as const]),
+      : [
+          [
+            'tx/s',
+            format(Math.round(perSecond * 10) / 10),
+            'finalized transactions per second',
+          ] as const,
+        ]),
   ];
   return (
     <dl class="figures">
@@ -252,8 +258,6 @@ const LastBlock = ({ height, status }: { height: number; status: string }) => (
     <span class="unseen">{status}</span>
   </>
 );
-
-const rounded = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
 
 function Verdict() {
   const verdict = identity.value?.verdict;

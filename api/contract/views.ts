@@ -106,6 +106,11 @@ const ScenarioKnown = Type.Object({
   question: Type.Optional(Text),
   seed: Type.Optional(Text),
   verdict: Type.Optional(Type.String({ description: 'verdict of a finished run' })),
+  reported: Type.Optional(
+    Type.Record(Text, nullable(Type.Number()), {
+      description: 'measures that scripts and deciders reported at the end, by NAME or NAME@GROUP',
+    }),
+  ),
   groups: Type.Array(Type.Object({ name: Text, agents: Type.Array(AgentId) })),
   faults: Type.Array(
     Type.Object({

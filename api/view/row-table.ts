@@ -248,7 +248,13 @@ export interface RunData {
   /** The scenario's groups, if known. `of` is the group index by agent number, or -1. */
   groups: { names: string[]; of: number[] } | null;
   /** The scenario's question and the run's verdict, if known. */
-  about: { title: string; question?: string; seed?: string; verdict?: string } | null;
+  about: {
+    title: string;
+    question?: string;
+    seed?: string;
+    verdict?: string;
+    reported?: Record<string, number | null>;
+  } | null;
   /** Names of options in the scenario's election data; only those that differ. */
   labels: Readonly<Record<string, string>>;
   /** Proposals by block number, without signatures; null if omitted. */

@@ -254,8 +254,13 @@ async function keptScenario(
     const labels = collectLabels(result.elections ?? {});
     const scenario = describeScenario(result.scenario, result.seed, START_MS, labels);
     const { verdict } = result;
+    const { run = {}, groups = {} } = result.reported ?? {};
+    const ofGroups = Object.entries(groups).flatMap(([group, figures]) =>
+      Object.entries(figures).map(([name, value]) => [`${name}@${group}`, value] as const),
+    );
+    const reported = { ...run, ...Object.fromEntries(ofGroups) };
     return {
-      ...(scenario ? { scenario: { ...scenario, verdict } } : {}),
+      ...(scenario ? { scenario: { ...scenario, verdict, reported } } : {}),
       run: openKeptRun(folder, result, network),
     };
   } catch (error) {

@@ -137,9 +137,6 @@ export function TallyBar({ block }: { block: BlockItem }) {
       <div class="tally" role="img" aria-label={label} key={block.number}>
         <span class="part approve" style={{ width: percent(approve, total) }} />
         <span class="part reject" style={{ width: percent(reject, total) }} />
-        {turnout !== null && (
-          <span class="turned-out" style={{ left: percent(approve + reject, total) }} />
-        )}
       </div>
       {rejects !== null && (
         <Goal length={percent(rejects, total)} of="reject" text={`${format(rejects)} to reject`} />

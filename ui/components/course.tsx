@@ -8,7 +8,8 @@ import { format, formatMs, plural } from '../../report/shared/format.js';
 import { postToWorker } from '../data/connect.js';
 import type { BlockItem, PageOverview } from '../data/messages.js';
 import { blocks, clock, overview, position } from '../data/store.js';
-import { beginning, moment, useWidth } from './labels.js';
+import { beginning, cleanText, moment, useWidth } from './labels.js';
+import { identity } from './requests.js';
 
 /** An ended block. Shares are percentages. */
 interface Ended {
@@ -121,6 +122,14 @@ export function Courses() {
     <section class="panel courses" aria-label="Course of the run">
       {courses.map((course) => (
         <CourseChart key={course.name} course={course} all={all} from={from} to={to} />
+      ))}
+      {Object.entries(identity.value?.reported ?? {}).map(([name, value]) => (
+        <figure key={name} class="course own" title="reported by a script at the end of the run">
+          <figcaption>
+            <span>{cleanText(name.replaceAll('_', ' ').replace('@', ' of '), 48)}</span>{' '}
+            <b>{value === null ? '–' : format(value)}</b>
+          </figcaption>
+        </figure>
       ))}
       <p class="faint chart-caption">
         One point per ended block, from {moment(from)} to {moment(to)}. The figures are those of the

@@ -41,13 +41,12 @@ export function Grid(props: GridProps) {
   const [tip, setTip] = useState<{ x: number; y: number; number: number } | null>(null);
   const [spoken, setSpoken] = useState('');
   const width = useWidth(box);
-  const ink = useInk(box);
   const count = agents.count.value;
   const layout = useMemo(
     () => (width === 0 ? null : layOut(createBands(banding, count), count, width, room)),
     [banding, count, width, room, groups.value],
   );
-  const painter = usePainting(canvas, { layout, ink, coloring, chosen });
+  const painter = usePainting(canvas, { layout, coloring, chosen });
   useEffect(() => painter?.paint(), [chosen, painter]);
 
   const numberAt = ({ clientX, clientY }: MouseEvent) => {
@@ -116,26 +115,8 @@ function Labels({ layout }: { layout: Layout }) {
   );
 }
 
-/** Theme colours, updated when the system changes its colour scheme. */
-function useInk(box: { current: HTMLElement | null }): Ink | null {
-  const [ink, setInk] = useState<Ink | null>(null);
-  useLayoutEffect(() => {
-    const read = () => {
-      const probe = document.createElement('span');
-      probe.className = 'probe';
-      box.current!.append(probe);
-      setInk(inkOf(probe));
-      probe.remove();
-    };
-    read();
-    return watchScheme(read);
-  }, []);
-  return ink;
-}
-
 interface PaintingOptions {
   layout: Layout | null;
-  ink: Ink | null;
   coloring: Coloring;
   chosen: number | null;
 }
@@ -145,24 +126,24 @@ interface PaintingOptions {
  * changed.
  */
 function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: PaintingOptions) {
-  const { layout, ink, coloring } = wanted;
+  const { layout, coloring } = wanted;
   const chosen = useRef(wanted.chosen);
   chosen.current = wanted.chosen;
   const known = groups.value;
-  const painting = useMemo(() => ({ paint: () => {} }), [layout, ink, coloring, known]);
+  const painting = useMemo(() => ({ paint: () => {} }), [layout, coloring, known]);
   useLayoutEffect(() => {
     const element = canvas.current;
-    if (!element || !layout || !ink) return;
+    if (!element || !layout) return;
     const context = sized(element, layout);
     const kindOf = createKindLookup(coloring === 'group' ? 'group' : 'personality');
-    const painter = (): Painter => ({
-      context,
-      layout,
-      ink,
-      coloring,
-      kindOf,
-      chosen: chosen.current,
-    });
+    const style = getComputedStyle(element);
+    const painter = (): Painter => {
+      const color = (name: string) => style.getPropertyValue(`--${name}`);
+      const [paper, line, faint, ink] = ['paper', 'line', 'faint', 'ink'].map(color);
+      const series = Array.from({ length: COLORS }, (_, index) => color(`c${index + 1}`));
+      const colors = { paper: paper!, line: line!, faint: faint!, ink: ink!, series };
+      return { context, layout, coloring, kindOf, chosen: chosen.current, ink: colors };
+    };
     let frame = 0;
     let dirty: Set<number> | 'all' = 'all';
     const draw = () => {
@@ -181,6 +162,7 @@ function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Pain
       dirty = 'all';
       soon();
     };
+    const unwatch = watchScheme(painting.paint);
     draw();
     const stop = agents.watch((changed) => {
       if (changed === 'all') dirty = 'all';
@@ -189,6 +171,7 @@ function usePainting(canvas: { current: HTMLCanvasElement | null }, wanted: Pain
     });
     return () => {
       stop();
+      unwatch();
       cancelAnimationFrame(frame);
     };
   }, [painting]);
@@ -204,40 +187,14 @@ function sized(element: HTMLCanvasElement, { width, height }: Layout): CanvasRen
 export const colorings = ['decision', 'personality', 'group', 'reputation', 'status'] as const;
 export type Coloring = (typeof colorings)[number];
 
-/** Theme colours in a form that a canvas accepts. */
-interface Ink {
-  paper: string;
-  line: string;
-  faint: string;
-  ink: string;
-  link: string;
-  /** Eight categorical colours. */
-  series: readonly string[];
-}
-
-const inkNames = ['paper', 'line', 'faint', 'ink', 'link'] as const;
-
-function inkOf(probe: HTMLElement): Ink {
-  const style = getComputedStyle(probe);
-  const color = (name: string) => {
-    probe.style.color = `var(--${name})`;
-    return style.color;
-  };
-  const series = Array.from({ length: 8 }, (_, index) => color(`c${index + 1}`));
-  const [paper, line, faint, ink, link] = inkNames.map(color) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
-  return { paper, line, faint, ink, link, series };
-}
+/** Number of categorical colours. */
+const COLORS = 8;
 
 interface Painter {
   context: CanvasRenderingContext2D;
   layout: Layout;
-  ink: Ink;
+  /** Colours of the theme. */
+  ink: Record<'paper' | 'line' | 'faint' | 'ink', string> & { series: readonly string[] };
   coloring: Coloring;
   kindOf: (number: number) => Kind;
   chosen: number | null;

@@ -24,6 +24,13 @@ export function Name({ text, most = 48 }: { text: string; most?: number }) {
   return <bdi>{cleanText(text, most)}</bdi>;
 }
 
+/** An agent's words. */
+export const Quote = (props: { text: string; most: number }) => (
+  <q>
+    <Name {...props} />
+  </q>
+);
+
 export function AgentLink({ number, id }: { number?: number | undefined; id?: string }) {
   const known = number ?? (id === undefined ? null : agents.numberOf(id));
   const row = known === null ? undefined : agents.rows[known];

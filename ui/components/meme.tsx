@@ -7,7 +7,7 @@ import type { MemeRow } from '../../api/view/model.js';
 import { limits } from '../../engine/protocol/limits.js';
 import { PageError } from '../messages.js';
 import { readImageSize } from './image-size.js';
-import { AgentLink, cleanText, EntryLink, toSentence } from './labels.js';
+import { AgentLink, cleanText, EntryLink, Name, toSentence } from './labels.js';
 import { Button } from './lists.js';
 import { fetchPath } from './requests.js';
 
@@ -17,7 +17,15 @@ type MemeState =
   | { is: 'open'; content: Content }
   | { is: 'failed'; why: string };
 
-export function Meme({ meme }: { meme: MemeRow }) {
+export const Memes = ({ of }: { of: readonly MemeRow[] }) => (
+  <ul class="memes">
+    {of.map((meme) => (
+      <Meme key={meme.number} meme={meme} />
+    ))}
+  </ul>
+);
+
+function Meme({ meme }: { meme: MemeRow }) {
   const [state, set] = useState<MemeState>({ is: 'closed' });
   const caption = cleanText(meme.caption, 280);
   const open = () => {
@@ -28,7 +36,7 @@ export function Meme({ meme }: { meme: MemeRow }) {
     );
   };
   return (
-    <div class="meme">
+    <li class="meme">
       <p>{caption === '' ? <span class="faint">No caption</span> : <bdi>{caption}</bdi>}</p>
       {state.is === 'open' && <Open content={state.content} caption={caption} />}
       {state.is === 'failed' && <p role="alert">{toSentence(state.why)}</p>}
@@ -43,7 +51,7 @@ export function Meme({ meme }: { meme: MemeRow }) {
           {state.is === 'coming' ? 'Loading …' : meme.type === 'text' ? 'Show text' : 'Show image'}
         </Button>
       )}
-    </div>
+    </li>
   );
 }
 
@@ -55,7 +63,7 @@ function Open({ content, caption }: { content: Content; caption: string }) {
   if (content.is === 'text') {
     return (
       <blockquote>
-        <bdi>{cleanText(content.text, 2_000)}</bdi>
+        <Name text={content.text} most={2_000} />
         {content.cut && <span class="faint"> Cut after {MOST_TEXT} characters.</span>}
       </blockquote>
     );

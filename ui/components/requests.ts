@@ -4,73 +4,20 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerOf } from '../../api/contract/route.js';
 import type { ClusterView } from '../../api/contract/server.js';
 import type { ScenarioView, shownReads } from '../../api/contract/views.js';
-import { canAsk, network } from '../data/store.js';
+import { askWorker } from '../data/connect.js';
+import { canAsk, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
-import { PageError, type PageProblem, type PageValues } from '../messages.js';
+import { accepted, RefusedError } from '../messages.js';
 import { cleanText } from './labels.js';
 
-interface Refusal {
-  /** HTTP status; 0 if there was no response. */
-  status: number;
-  /** Reason code from the server; '' if the response contains none. */
-  reason: string;
-  /** Message from the server, without the status. */
-  said: string;
-}
-
-const unanswered: Refusal = { status: 0, reason: '', said: '' };
-
-/** Error for a request that was refused or got no response. */
-export class RequestError<P extends PageProblem = PageProblem> extends PageError<P> {
-  override name = 'RequestError';
-  readonly status: number;
-  readonly reason: string;
-  readonly said: string;
-
-  constructor(problem: P, { status, reason, said }: Refusal, ...values: PageValues<P>) {
-    super(problem, ...values);
-    this.status = status;
-    this.reason = reason;
-    this.said = said;
-  }
-}
-
-/** @throws {RequestError} */
+/** @throws {RefusedError} */
 export async function data<T>(path: string, init?: RequestInit): Promise<T> {
   const answer = await fetchPath(path, init);
   return ((await answer.json()) as { data: T }).data;
 }
 
-export async function fetchPath(path: string, init?: RequestInit): Promise<Response> {
-  let answer: Response;
-  try {
-    answer = await home.ask(path, init);
-  } catch {
-    throw new RequestError('SERVER_UNREACHABLE', unanswered);
-  }
-  if (answer.ok) return answer;
-  const text = await answer.text().catch(() => '');
-  const { status } = answer;
-  const found = refusalIn(text);
-  // The response may come from a proxy.
-  if (!found) throw new RequestError('SERVER_STATUS', { ...unanswered, status }, { status, path });
-  const { message, reason } = found;
-  throw new RequestError('SERVER_MESSAGE', { status, reason, said: message }, { message, status });
-}
-
-function refusalIn(text: string): { message: string; reason: string } | null {
-  try {
-    const { message, details } = (
-      JSON.parse(text) as { error: { message: unknown; details: { reason: unknown } } }
-    ).error;
-    if (typeof message === 'string' && typeof details.reason === 'string') {
-      return { message: message.slice(0, 400), reason: details.reason };
-    }
-  } catch {
-    // Not JSON.
-  }
-  return null;
-}
+export const fetchPath = (path: string, init?: RequestInit): Promise<Response> =>
+  accepted(() => home.ask(path, init), path);
 
 /** Fetches up to `most` pages of a list. `more` is true if further pages exist. */
 export async function pages<T extends { next_cursor: string | null }>(
@@ -116,7 +63,7 @@ export function useFetch<T>(
     const fail = (error: unknown) => {
       if (!wanted) return;
       const why = error instanceof Error ? error.message : String(error);
-      const { status, reason } = error instanceof RequestError ? error : { status: 0, reason: '' };
+      const { status, reason } = error instanceof RefusedError ? error : { status: 0, reason: '' };
       if (reason !== 'BEING_MADE') return set({ is: 'failed', why, status, of: key });
       set({ is: 'coming', why, of: key });
       timer = setTimeout(anew, LEAST_FETCH_MS);
@@ -172,7 +119,7 @@ interface Groups {
 }
 
 /** Title, question, seed and verdict of a run. */
-export type Identity = Pick<ScenarioView, 'title' | 'question' | 'seed' | 'verdict'>;
+export type Identity = Pick<ScenarioView, 'title' | 'question' | 'seed' | 'verdict' | 'reported'>;
 
 /** Null until a scenario is loaded, and on a server without one. */
 export const identity = signal<Identity | null>(null);
@@ -220,7 +167,7 @@ export function useScenario(): Groups | null {
         labels.value = found.labels ?? {};
       } catch (error) {
         // Without a scenario, the view does not offer banding by group.
-        if (!(error instanceof RequestError) || error.reason !== 'BEING_MADE') return;
+        if (!(error instanceof RefusedError) || error.reason !== 'BEING_MADE') return;
         setTimeout(() => void (askedEpoch === epoch && ask()), LEAST_FETCH_MS);
       }
     };
@@ -243,4 +190,59 @@ function graphIn({
 function grouped(all: ScenarioView['groups']): Groups | null {
   const places = new Map(all.flatMap(({ agents: ids }, place) => ids.map((id) => [id, place])));
   return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
+}
+
+interface AtEntry<T> {
+  fetched: FetchState<T>;
+  again: () => void;
+  /** Previous data, shown while the next data loads. `entry` is null at the live position. */
+  last: { data: T; entry: number | null } | null;
+}
+
+/**
+ * Fetches the data for `key` at the current entry. When live, refetches each time `live` changes.
+ * When paused, refetches at every entry. During playback, keeps the current data.
+ */
+export function useEntryData<T>(
+  key: string,
+  live: string,
+  fetching: (entry: number | null) => Promise<T>,
+): AtEntry<T> {
+  const { mode } = clock.value;
+  const here = position.value!.entry;
+  const wanted = useRef<number | null>(null);
+  const last = useRef<AtEntry<T>['last']>(null);
+  if (mode === 'live') wanted.current = null;
+  else if (mode === 'paused' || wanted.current === null) wanted.current = here;
+  const entry = wanted.current;
+  const [fetched, again] = useFetch(`${key} ${entry ?? `live ${live}`}`, () => fetching(entry));
+  if (fetched.is === 'here') last.current = { data: fetched.data, entry };
+  if (fetched.is === 'failed') last.current = null;
+  return { fetched, again, last: last.current };
+}
+
+/** Adds the query to a path. A null `entry` means the newest entry. */
+export function buildPath(path: string, entry: number | null, more: Record<string, string> = {}) {
+  const query = new URLSearchParams(more);
+  if (entry !== null) query.set('at', String(entry));
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** Asks when `key` changes. Keeps the previous answer until the next one or a failure. */
+export function useAsked<T>(key: string, asking: () => Promise<T>, leastMs?: number) {
+  const [state, again] = useFetch(key, asking, leastMs);
+  const last = useRef<T | null>(null);
+  if (state.is === 'here') last.current = state.data;
+  if (state.is === 'failed') last.current = null;
+  return { found: last.current, why: state.is === 'failed' ? state.why : '', again };
+}
+
+/** Asks the worker again at every entry. Returns null until the first answer. */
+export function useWorkerAnswer<T>(name: string, parameters: () => unknown, key: string): T | null {
+  const entry = position.value?.entry ?? -1;
+  const last = useRef<T | null>(null);
+  const { found } = useAsked(`${name} ${key} ${entry}`, () => askWorker<T>(name, parameters()));
+  // The worker reports connection faults, and the view keeps the previous answer.
+  last.current = found ?? last.current;
+  return last.current;
 }

@@ -75,13 +75,6 @@ export interface Focus {
   fresh: Uint32Array;
 }
 
-/** Rates per second of engine time over the last 10 s; null before the first second. */
-export interface Rates {
-  events: number | null;
-  votes: number | null;
-  transactions: number | null;
-}
-
 export interface Position {
   entry: number;
   at: number;
@@ -96,7 +89,8 @@ export interface Patch {
   of: NetworkParameters;
   position: Position;
   totals: Totals;
-  rates: Rates;
+  /** Finalized transactions per second of engine time; null until known. */
+  transactions: number | null;
   /** Number of agents at this entry. */
   count: number;
   /** Agents that the page does not know yet. */

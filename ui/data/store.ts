@@ -17,7 +17,6 @@ import {
   type PageOverview,
   type Patch,
   type Position,
-  type Rates,
   rejects,
   type WorldStatus,
 } from './messages.js';
@@ -112,7 +111,7 @@ function withBallots(numbers: Uint32Array, fresh: Uint32Array): Uint32Array {
 export const network = signal<NetworkParameters | null>(null);
 export const position = signal<Position | null>(null);
 export const totals = signal<Totals | null>(null);
-const rates = signal<Rates>({ events: null, votes: null, transactions: null });
+const transactions = signal<number | null>(null);
 export const blocks = signal<readonly BlockItem[]>([]);
 /** Number of the focused block; null before the first block. */
 export const focus = signal<number | null>(null);
@@ -135,13 +134,12 @@ export const clock = signal<ClockState>({
 });
 
 /**
- * Rates while time advances. Null at a fixed entry, because rates would depend on how the reader
- * got there.
+ * Transactions per second while time advances. Null at a fixed entry, because the rate would depend
+ * on how the reader got there.
  */
-export const passingRates = computed<Rates>(() => {
+export const passingTransactions = computed<number | null>(() => {
   const { mode, follows } = clock.value;
-  const isFixed = mode === 'paused' || (mode === 'live' && !follows);
-  return isFixed ? { events: null, votes: null, transactions: null } : rates.value;
+  return mode === 'paused' || (mode === 'live' && !follows) ? null : transactions.value;
 });
 
 export const agents = new Agents();
@@ -151,7 +149,7 @@ export function apply(patch: Patch): void {
   if (network.value?.epoch !== patch.of.epoch) network.value = patch.of;
   position.value = patch.position;
   totals.value = patch.totals;
-  rates.value = patch.rates;
+  transactions.value = patch.transactions;
   focus.value = patch.focus.block;
   if (patch.blocks.all) blocks.value = patch.blocks.list;
   else if (patch.blocks.list.length > 0) {

@@ -15,9 +15,9 @@ import { applyRowBatch, createEmptySnapshot } from '../../api/view/reducer.js';
 import { sliceRowBatch } from '../../api/view/row-batch.js';
 import { decodeRunArchive, type RunArchive, type RunData } from '../../api/view/row-table.js';
 import { blockStatuses } from '../../engine/protocol/event-types.js';
-import { PageError, pageText } from '../messages.js';
+import { PageError, pageText, RefusedError } from '../messages.js';
 import { Keyframes } from '../player/history.js';
-import { type Source, SourceRefused } from '../player/source.js';
+import type { Source } from '../player/source.js';
 import { decodeBase64, gunzip } from './unpack.js';
 
 class Run {
@@ -121,7 +121,7 @@ export class ArchivedRun implements Source {
 
   async json<T>(path: string): Promise<T> {
     const { status, body } = answerRequest(await this.run, { path, method: 'GET' });
-    if (status !== 200) throw new SourceRefused('NOT_IN_FILE', { status });
+    if (status !== 200) throw new RefusedError('NOT_IN_FILE', { status });
     return (JSON.parse(body as string) as { data: T }).data;
   }
 }
@@ -231,7 +231,7 @@ export function answerRequest(run: Run, asked: ArchiveRequest): ArchiveResponse 
     const found = foundIn(run, asked);
     return { status: 200, body: found instanceof Uint8Array ? found : jsonOf({ data: found }) };
   } catch (error) {
-    if (!(error instanceof SourceRefused)) throw error;
+    if (!(error instanceof RefusedError)) throw error;
     const { status, message, reason } = error;
     return { status, body: jsonOf({ error: { message, details: { reason } } }) };
   }
@@ -251,7 +251,7 @@ function foundIn(run: Run, { path, method }: ArchiveRequest): object | Uint8Arra
 }
 
 const missing = (problem: 'NOT_IN_FILE' | 'PAST_NOT_IN_FILE', reason = 'NOT_IN_FILE') =>
-  new SourceRefused(problem, { status: 404, reason });
+  new RefusedError(problem, { status: 404, reason });
 
 type Route = (
   run: Run,

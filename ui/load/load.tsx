@@ -9,12 +9,11 @@ import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/co
 import { formatMs, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence } from '../components/labels.js';
-import { Loading, Locked, Lost, MarkShape, Pill } from '../components/placeholders.js';
+import { Loading, Locked, Lost, MarkShape, Pill } from '../components/lists.js';
 import { data, fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
 import { getToken, takeToken } from '../world-clock.js';
-import { FactPanel, Failures, Search, TablePanel } from './figures.js';
-import { OverTime } from './time-charts.js';
+import { FactPanel, Failures, OverTime, Search, TablePanel } from './charts.js';
 
 /** Null until the first response. */
 const load = signal<LoadState | null>(null);
@@ -224,7 +223,7 @@ function Head({ load }: { load: LoadState }) {
           <ul>
             {verdict.reasons.map((reason) => (
               <li key={reason}>
-                <bdi>{cleanText(reason, 400)}</bdi>
+                <Name text={reason} most={400} />
               </li>
             ))}
           </ul>
@@ -262,7 +261,7 @@ function Story({ load }: { load: LoadState }) {
         />
       )}
       <p>
-        {progressText(load)} <bdi>{cleanText(said, 400)}</bdi>
+        {progressText(load)} <Name text={said} most={400} />
       </p>
     </div>
   );

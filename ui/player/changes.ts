@@ -1,14 +1,13 @@
-/** Tracks changes to a snapshot between patches to the page, and rates over the last 10 s. */
+/** Tracks changes to a snapshot between patches to the page. */
 import {
   type BlockSnapshot,
   type RowBatch,
-  type Rows,
   rowCode,
   rowKinds,
   type Snapshot,
   viewRows,
 } from '../../api/view/model.js';
-import { firstRow, isEvent } from '../../api/view/row-batch.js';
+import { firstRow } from '../../api/view/row-batch.js';
 import { statuses } from '../../engine/protocol/event-types.js';
 import {
   type AgentColumns,
@@ -18,7 +17,6 @@ import {
   type Focus,
   findCurrentBlock,
   type Patch,
-  type Rates,
   rejects,
 } from '../data/messages.js';
 
@@ -42,8 +40,8 @@ export class Changes {
   /** Number of the focused block's ballots that the page has received; -1 if the page needs all. */
   #ballots = -1;
   #any = true;
-
-  constructor(private readonly rates: RateMeter) {}
+  /** Last reported rate; null until one was reported since the last jump. */
+  #transactions: number | null = null;
 
   get any(): boolean {
     return this.#any;
@@ -58,6 +56,7 @@ export class Changes {
     this.#memes = true;
     this.#said = true;
     this.#ballots = -1;
+    this.#transactions = null;
     if (names) this.#told = 0;
   }
 
@@ -73,7 +72,6 @@ export class Changes {
     const start = firstRow(batch, from);
     const end = to >= batch.to ? rows.entry.length : firstRow(batch, to + 1);
     this.#any = true;
-    this.rates.add(rows, start, end);
     for (let row = start; row < end; row += 1) {
       const kind = rows.kind[row]!;
       for (const part of changed[kind]!) {
@@ -84,6 +82,7 @@ export class Changes {
         else if (part === 'alliances') this.#alliances = true;
         else this.#memes = true;
       }
+      if (kind === rowCode.network_metrics) this.#transactions = rows.value[row]! / 1_000;
       if (kind === rowCode.block_status) this.#closed.push(rows.what[row]!);
     }
     if (batch.said.some(({ entry }) => entry >= from && entry <= to)) this.#said = true;
@@ -104,7 +103,7 @@ export class Changes {
       of: { network_id, epoch, policy, weights, participation_bps, ...(rule ? { rule } : {}) },
       position: { entry, at, event_seq, digest, log_digest, height },
       totals,
-      rates: this.rates.at(at),
+      transactions: this.#transactions,
       count: agents.length,
       roster: agents
         .slice(this.#told)
@@ -182,51 +181,4 @@ function shown({ ballots, ...block }: BlockSnapshot): BlockItem {
   let rejections = 0;
   for (const ballot of ballots) rejections += ballot & 1;
   return { ...block, approvals: ballots.length - rejections, rejections };
-}
-
-const RATE_SECONDS = 10;
-
-export class RateMeter {
-  readonly #events = new Float64Array(RATE_SECONDS);
-  readonly #votes = new Float64Array(RATE_SECONDS);
-  /** Second that each slot holds. */
-  readonly #stamps = new Float64Array(RATE_SECONDS).fill(-1);
-  #since: number | null = null;
-  #transactions: number | null = null;
-
-  reset(): void {
-    this.#stamps.fill(-1);
-    this.#since = null;
-    this.#transactions = null;
-  }
-
-  /** Adds rows `start` to `end`, exclusive. */
-  add({ at, kind, value }: Rows, start: number, end: number): void {
-    for (let row = start; row < end; row += 1) {
-      const second = Math.floor(at[row]! / 1_000);
-      const place = second % RATE_SECONDS;
-      if (this.#stamps[place] !== second) {
-        this.#stamps[place] = second;
-        this.#events[place] = 0;
-        this.#votes[place] = 0;
-      }
-      this.#since ??= second;
-      if (isEvent(kind[row]!)) this.#events[place]! += 1;
-      if (kind[row] === rowCode.block_validation) this.#votes[place]! += 1;
-      if (kind[row] === rowCode.network_metrics) this.#transactions = value[row]! / 1_000;
-    }
-  }
-
-  at(ms: number): Rates {
-    const now = Math.floor(ms / 1_000);
-    const transactions = this.#transactions;
-    if (this.#since === null) return { events: null, votes: null, transactions };
-    const covered = Math.min(RATE_SECONDS, Math.max(1, now - this.#since + 1));
-    const sum = (counts: Float64Array) =>
-      counts.reduce((all, count, place) => {
-        const age = now - this.#stamps[place]!;
-        return age >= 0 && age < RATE_SECONDS ? all + count : all;
-      }, 0) / covered;
-    return { events: sum(this.#events), votes: sum(this.#votes), transactions };
-  }
 }

@@ -9,13 +9,9 @@ import {
   rowCode,
   type Snapshot,
 } from '../../api/view/model.js';
-import {
-  applyRowBatch,
-  createEmptySnapshot,
-  type NetworkParameters,
-} from '../../api/view/reducer.js';
+import { RefusedError } from '../messages.js';
 import { BatchCache } from './batch-cache.js';
-import { type Source, SourceRefused } from './source.js';
+import type { Source } from './source.js';
 
 /** Entries per request. */
 export const PAGE_ENTRIES = 50_000;
@@ -23,8 +19,6 @@ export const PAGE_ENTRIES = 50_000;
 const NEAR_ENTRIES = 1_000;
 /** Rows between two keyframes. */
 const KEYFRAME_ROWS = 16_384;
-/** Maximum number of entries for which the page fetches the whole run after the first seek. */
-const WHOLE_ENTRIES = 400_000;
 
 interface PastOf {
   source: Source;
@@ -38,17 +32,10 @@ export class NetworkHistory {
   readonly keyframes = new Keyframes();
   /** Pending requests by first entry. */
   readonly #coming = new Map<number, Promise<void>>();
-  #walks = false;
-  #left = false;
   /** Rows since the last keyframe. */
   #rows = 0;
 
   constructor(private readonly of: PastOf) {}
-
-  /** Stops background work. */
-  leave(): void {
-    this.#left = true;
-  }
 
   /**
    * Records a snapshot that is `rows` rows after the previous one. Keeps a keyframe every
@@ -76,7 +63,7 @@ export class NetworkHistory {
     const { source, last, here } = this.of;
     const batch = await source.columns(from, Math.min(from + PAGE_ENTRIES, last()));
     if (batch.to < from) {
-      throw new SourceRefused('ENTRY_NOT_FOUND', { status: 404 }, { entry: from });
+      throw new RefusedError('ENTRY_NOT_FOUND', { status: 404 }, { entry: from });
     }
     this.tape.add(batch, here());
   }
@@ -107,24 +94,6 @@ export class NetworkHistory {
       if (found !== null || from === 0) return found;
     }
     return null;
-  }
-
-  /** Fetches a short run in the background and keeps keyframes, so that later seeks are faster. */
-  walk(from: NetworkParameters): void {
-    if (this.#walks || this.of.last() > WHOLE_ENTRIES) return;
-    this.#walks = true;
-    const walk = {
-      from,
-      tape: this.tape,
-      keyframes: this.keyframes,
-      everyRows: KEYFRAME_ROWS,
-      wants: (entry: number) => !this.#left && entry < this.of.last(),
-      fetch: (entry: number) => this.fetch(entry),
-    };
-    // A later seek repeats the request and reports the error.
-    walkThrough(walk).catch(() => {
-      this.#walks = false;
-    });
   }
 }
 
@@ -235,7 +204,7 @@ interface Step {
 /**
  * Finds a step's target: the next or previous event, entry or block, or else the end of the log.
  *
- * @throws {SourceRefused} and other errors from the source
+ * @throws {RefusedError} and other errors from the source
  */
 export async function stepFrom(from: number, step: Step): Promise<number> {
   const { by, forward, last, past, closings, wanted } = step;
@@ -246,57 +215,4 @@ export async function stepFrom(from: number, step: Step): Promise<number> {
   const kind = by === 'block' ? 'block_status' : undefined;
   const found = forward ? past.next(from, wanted, kind) : past.previous(from, wanted, kind);
   return (await found) ?? end;
-}
-
-interface Walk {
-  from: NetworkParameters;
-  tape: BatchCache;
-  keyframes: Keyframes;
-  /** Rows between two keyframes. */
-  everyRows: number;
-  /** Returns false to stop after an entry. */
-  wants(entry: number): boolean;
-  fetch(entry: number): Promise<void>;
-}
-
-/**
- * Folds a run from its first entry and keeps keyframes, so that later seeks need no requests.
- *
- * @throws {SourceRefused} and other errors from the source
- */
-async function walkThrough({ from, tape, wants, fetch, ...keeping }: Walk): Promise<void> {
-  const scout = createEmptySnapshot(from);
-  const walked = { ...keeping, scout, rows: 0 };
-  while (wants(scout.entry)) {
-    const next = scout.entry + 1;
-    if (tape.reach(next) < next) await fetch(next);
-    // The cache cannot hold the whole run.
-    if (tape.reach(next) < next) return;
-    for (const batch of tape.between(next, Number.POSITIVE_INFINITY)) {
-      if (batch.from > scout.entry + 1) break;
-      through(walked, batch);
-    }
-    // Yields to messages from the page.
-    await new Promise((resolve) => setTimeout(resolve));
-  }
-}
-
-interface Walked extends Pick<Walk, 'keyframes' | 'everyRows'> {
-  scout: Snapshot;
-  rows: number;
-}
-
-/** Folds a batch in pieces, because a batch may contain a million rows. */
-function through(walked: Walked, batch: RowBatch): void {
-  const { scout, keyframes, everyRows } = walked;
-  const rows = batch.rows.entry.length;
-  const pieces = Math.max(1, Math.ceil(rows / everyRows));
-  const piece = Math.ceil((batch.to - batch.from + 1) / pieces);
-  while (scout.entry < batch.to) {
-    applyRowBatch(scout, batch, Math.min(batch.to, scout.entry + piece));
-    walked.rows += rows / pieces;
-    if (walked.rows < everyRows) continue;
-    keyframes.add(scout);
-    walked.rows = 0;
-  }
 }

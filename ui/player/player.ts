@@ -5,8 +5,8 @@
 import type { RowBatch, Snapshot } from '../../api/view/model.js';
 import { applyRowBatch } from '../../api/view/reducer.js';
 import type { ClockState, Mode, Patch } from '../data/messages.js';
-import { pageText } from '../messages.js';
-import { Changes, RateMeter } from './changes.js';
+import { pageText, RefusedError } from '../messages.js';
+import { Changes } from './changes.js';
 import {
   type BlockClosings,
   NetworkHistory,
@@ -14,7 +14,7 @@ import {
   type StepBy,
   stepFrom,
 } from './history.js';
-import { type Source, SourceRefused } from './source.js';
+import type { Source } from './source.js';
 
 /**
  * Maximum distance, in entries, at which the player fetches rows and folds instead of fetching a
@@ -34,8 +34,7 @@ interface PlayerEvents {
 export class Player {
   readonly #source: Source;
   readonly #events: PlayerEvents;
-  readonly #rates = new RateMeter();
-  readonly #changes = new Changes(this.#rates);
+  readonly #changes = new Changes();
   #snapshot: Snapshot | null = null;
   #mode: Mode = 'live';
   #speed = 1;
@@ -90,7 +89,6 @@ export class Player {
   /** Starts, or starts over with a different network. @throws errors from the source */
   async begin(at: number | null): Promise<void> {
     const head = await this.#source.view(null);
-    this.#past.leave();
     this.#past = this.#anotherPast();
     this.#asked += 1;
     this.#head = { entry: head.entry, at: head.at };
@@ -205,7 +203,6 @@ export class Player {
     }
     this.#mode = 'paused';
     this.#goal = Math.min(goal, this.#head.entry);
-    if (this.#snapshot) this.#past.walk(this.#snapshot);
     this.#go();
     this.#postState();
   }
@@ -263,10 +260,9 @@ export class Player {
     const place = keyframes.placeBefore(goal);
     if ((!ahead || place > now.entry) && place >= 0 && tape.reach(place + 1) >= goal) {
       const base = keyframes.before(goal)!;
-      this.#rates.reset();
       this.#snapshot = base;
-      this.#fold(base, goal);
       this.#changes.all();
+      this.#fold(base, goal);
       this.#events.changed();
       return true;
     }
@@ -282,7 +278,6 @@ export class Player {
   /** Replaces the snapshot. */
   #show(snapshot: Snapshot, another: boolean): void {
     this.#snapshot = snapshot;
-    this.#rates.reset();
     this.#past.pass(snapshot);
     this.#changes.all({ names: another });
     this.#events.changed();
@@ -303,8 +298,8 @@ export class Player {
 
 export const MADE_AGAIN_MS = 500;
 
-export const isBeingMade = (error: unknown): error is SourceRefused =>
-  error instanceof SourceRefused && error.reason === 'BEING_MADE';
+export const isBeingMade = (error: unknown): error is RefusedError =>
+  error instanceof RefusedError && error.reason === 'BEING_MADE';
 
 /**
  * Repeats a step until it returns false. While the server is still building the data, retries and

@@ -8,12 +8,12 @@ import type {
   ToWorker,
   WorldStatus,
 } from '../data/messages.js';
-import { PageError, pageText } from '../messages.js';
+import { PageError, pageText, RefusedError } from '../messages.js';
 import { type Answer, answers } from './answers.js';
 import { BlockClosings } from './history.js';
 import { GrowingOverview } from './overview.js';
 import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
-import { Follower, type Source, SourceRefused } from './source.js';
+import { Follower, type Source } from './source.js';
 
 const PATCH_MS = 33;
 /** Patch interval for readers who prefer reduced motion. */
@@ -190,7 +190,7 @@ async function look(): Promise<void> {
     strip.know(overview);
     tellStrip();
   } catch (error) {
-    if (error instanceof SourceRefused && error.status === 404) return;
+    if (error instanceof RefusedError && error.status === 404) return;
   }
   lookSoon(OVERVIEW_MS);
 }

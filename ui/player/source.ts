@@ -5,34 +5,9 @@
 import type { Overview, RowBatch, Snapshot } from '../../api/view/model.js';
 import { decodeRowBatch } from '../../api/view/row-batch.js';
 import type { LinkState, WorldStatus } from '../data/messages.js';
-import { PageError, type PageProblem, type PageValues, pageText } from '../messages.js';
+import { accepted, pageText, RefusedError } from '../messages.js';
 
-interface Refusal {
-  status: number;
-  reason?: string;
-  details?: Readonly<Record<string, unknown>>;
-}
-
-/** Error for a refused request. */
-export class SourceRefused<P extends PageProblem = PageProblem> extends PageError<P> {
-  override name = 'SourceRefused';
-  readonly status: number;
-  readonly reason: string;
-  readonly details: Readonly<Record<string, unknown>>;
-
-  constructor(
-    problem: P,
-    { status, reason = '', details = {} }: Refusal,
-    ...values: PageValues<P>
-  ) {
-    super(problem, ...values);
-    this.status = status;
-    this.reason = reason;
-    this.details = details;
-  }
-}
-
-/** Methods throw {@link SourceRefused}, or a different error if there is no response. */
+/** Methods throw {@link RefusedError}, or a different error if there is no response. */
 export interface Source {
   /** The server's origin; '' for an exported file, which receives no further entries. */
   readonly origin: string;
@@ -61,7 +36,7 @@ export class ServerSource implements Source {
       const { made, ...how } = await this.json<Progress>('/api/v1/view/progress');
       if (!made) {
         const refusal = { status: 503, reason: 'BEING_MADE', details: how };
-        throw new SourceRefused('LOG_BEING_READ', refusal);
+        throw new RefusedError('LOG_BEING_READ', refusal);
       }
     }
     return this.json(`/api/v1/view${at === null ? '' : `?at=${at}`}`);
@@ -82,29 +57,7 @@ export class ServerSource implements Source {
   }
 
   async #get(path: string): Promise<Response> {
-    let answer: Response;
-    try {
-      answer = await fetch(this.origin + path);
-    } catch {
-      throw new PageError('SERVER_UNREACHABLE');
-    }
-    if (answer.ok) return answer;
-    throw await refusalOf(answer, path);
-  }
-}
-
-async function refusalOf(answer: Response, path: string): Promise<SourceRefused> {
-  const { status } = answer;
-  const text = await answer.text().catch(() => '');
-  try {
-    const { error } = JSON.parse(text) as {
-      error: { message: string; details: { reason: string; [member: string]: unknown } };
-    };
-    const { message, details } = error;
-    const refusal = { status, reason: details.reason, details };
-    return new SourceRefused('SERVER_REFUSED', refusal, { message });
-  } catch {
-    return new SourceRefused('SERVER_STATUS', { status }, { status, path });
+    return accepted(() => fetch(this.origin + path), path);
   }
 }
 
@@ -248,7 +201,7 @@ export class Follower {
       if (!this.#events.watching({ entry: seq, epoch })) return;
       this.#timer = setTimeout(() => void this.#poll(), POLL_MS);
     } catch (error) {
-      const known = error instanceof SourceRefused;
+      const known = error instanceof RefusedError;
       this.#lost(known ? error.message : pageText('SERVER_UNREACHABLE'));
     }
   }

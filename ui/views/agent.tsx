@@ -2,7 +2,6 @@
 import type { AgentView, ReputationView } from '../../engine/protocol/schema/view.js';
 import { format, plural } from '../../report/shared/format.js';
 import { Glyph } from '../components/block.js';
-import { buildPath, useEntryData, useWorkerAnswer } from '../components/entry-data.js';
 import {
   AgentLink,
   BlockLink,
@@ -12,11 +11,12 @@ import {
   getStatus,
   messageText,
   moment,
+  Name,
+  Quote,
 } from '../components/labels.js';
-import { Fact, Figure, Panel, Rows } from '../components/lists.js';
-import { Meme } from '../components/meme.js';
-import { Empty, Failed } from '../components/placeholders.js';
-import { data } from '../components/requests.js';
+import { Empty, Fact, Failed, Figure, Panel, Rows } from '../components/lists.js';
+import { Memes as MemeList } from '../components/meme.js';
+import { buildPath, data, useEntryData, useWorkerAnswer } from '../components/requests.js';
 import type { BlockItem } from '../data/messages.js';
 import {
   agents,
@@ -32,8 +32,7 @@ import {
 import { getMessageKey, groupMessages } from '../player/answers.js';
 import type { VoteOn } from '../player/opinion.js';
 import { href } from '../route.js';
-import { Why } from './agent-decisions.js';
-import { Ego } from './agent-neighbours.js';
+import { Ego, Why } from './agent-neighbours.js';
 
 export function View({ item }: { item: string | null }) {
   agents.version.value;
@@ -95,9 +94,7 @@ function Joined({ number }: { number: number }) {
         {mine.map(
           ({ number: alliance, purpose, status, founder, members, invited, proposed_at }) => (
             <li key={alliance}>
-              <q>
-                <bdi>{cleanText(purpose, 120)}</bdi>
-              </q>{' '}
+              <Quote text={purpose} most={120} />{' '}
               <span class="faint">
                 {status}, {plural(members.length, 'member')}, founder <AgentLink number={founder} />
                 {', proposed at '}
@@ -130,7 +127,7 @@ function Profile({ number }: { number: number }) {
       <section class="panel" aria-label="Profile">
         {here && here.agent.description !== '' && (
           <p class="description">
-            <bdi>{cleanText(here.agent.description, 512)}</bdi>
+            <Name text={here.agent.description} most={512} />
           </p>
         )}
         <dl class="facts">
@@ -143,7 +140,7 @@ function Profile({ number }: { number: number }) {
           )}
           {here?.scores && here.agent.reason !== '' && (
             <Fact name="status reason">
-              <bdi>{cleanText(here.agent.reason, 160)}</bdi>
+              <Name text={here.agent.reason} most={160} />
             </Fact>
           )}
           <Fact name="id" whole>
@@ -154,14 +151,13 @@ function Profile({ number }: { number: number }) {
           </Fact>
         </dl>
       </section>
-      <section class="panel" aria-labelledby="scores">
-        <header>
-          <h2 id="scores">Reputation</h2>
-          <p>
-            {`${plural(Object.keys(here?.scores ?? [0]).length, 'score')} from 0 to 100`}
-            {last?.data.scores && whenOf(last.entry)}
-          </p>
-        </header>
+      <Panel
+        title="Reputation"
+        note={[
+          `${plural(Object.keys(here?.scores ?? [0]).length, 'score')} from 0 to 100`,
+          last?.data.scores && whenOf(last.entry),
+        ]}
+      >
         {fetched.is === 'failed' && <Failed why={fetched.why} onAgain={again} />}
         {fetched.is === 'coming' && fetched.why && <p role="status">{fetched.why}</p>}
         <table class="scores">
@@ -186,7 +182,7 @@ function Profile({ number }: { number: number }) {
             run <code>npx folkmoot explore DIR</code>.
           </p>
         )}
-      </section>
+      </Panel>
     </div>
   );
 }
@@ -320,13 +316,7 @@ function Memes({ number }: { number: number }) {
   if (mine.length === 0) return null;
   return (
     <Panel title="Memes">
-      <ul class="memes">
-        {mine.map((meme) => (
-          <li key={meme.number}>
-            <Meme meme={meme} />
-          </li>
-        ))}
-      </ul>
+      <MemeList of={mine} />
     </Panel>
   );
 }
@@ -344,9 +334,7 @@ function Words({ number }: { number: number }) {
               {moment(one.at)}, {messageText(one)}, <BlockLink number={one.what} />
               {about.size > 1 && ` and ${plural(about.size - 1, 'earlier block')}`}
             </span>
-            <q>
-              <bdi>{cleanText(one.text, 280)}</bdi>
-            </q>
+            <Quote text={one.text} most={280} />
           </li>
         ))}
       </ol>

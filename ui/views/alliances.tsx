@@ -1,10 +1,9 @@
 /** The Alliances view: one lane per alliance along engine time, with members and agreement. */
 import type { AllianceRow } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
-import { useWorkerAnswer } from '../components/entry-data.js';
-import { AgentLink, cleanText, getAgentName, moment } from '../components/labels.js';
-import { Figure, Pages, Rows, slicePage } from '../components/lists.js';
-import { Empty } from '../components/placeholders.js';
+import { AgentLink, cleanText, getAgentName, moment, Name } from '../components/labels.js';
+import { Empty, Figure, Pages, Rows, slicePage } from '../components/lists.js';
+import { useWorkerAnswer } from '../components/requests.js';
 import { alliances, position } from '../data/store.js';
 import type { Agreement } from '../player/opinion.js';
 import { href, useChoice, usePage } from '../route.js';
@@ -154,7 +153,7 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
       {open && (
         <p class="lane-open" role="status">
           <b>
-            <bdi>{cleanText(open.purpose, 160)}</bdi>
+            <Name text={open.purpose} most={160} />
           </b>
           : <Members row={open} />
         </p>

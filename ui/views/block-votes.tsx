@@ -4,18 +4,18 @@
  */
 import type { ComponentChildren } from 'preact';
 import type { Message } from '../../api/view/model.js';
+import type { BlockView } from '../../engine/protocol/schema/view.js';
 import { format, plural } from '../../report/shared/format.js';
 import { networkRule } from '../components/block.js';
-import { useWorkerAnswer } from '../components/entry-data.js';
-import { AgentLink, cleanText } from '../components/labels.js';
-import { Pages, Panel, Rows, Scroll, Segments, slicePage } from '../components/lists.js';
-import { Mark } from '../components/placeholders.js';
-import { labelOption } from '../components/requests.js';
-import { agents, blocks, position, totals } from '../data/store.js';
+import { AgentLink, cleanText, Name, Quote } from '../components/labels.js';
+import { Mark, Pages, Panel, Rows, Scroll, Segments, slicePage } from '../components/lists.js';
+import { data, labelOption, pages, useWorkerAnswer } from '../components/requests.js';
+import type { BlockItem } from '../data/messages.js';
+import { agents, blocks, network, position, totals } from '../data/store.js';
 import { home } from '../home.js';
 import { useOneOf, usePage } from '../route.js';
+import { checkBlock } from '../verify/client.js';
 import type { BlockChecked, Verdict } from '../verify/messages.js';
-import type { Vote, Whole } from './block-data.js';
 
 const voteFilters = ['all', 'approve', 'reject', 'failed'] as const;
 
@@ -137,10 +137,7 @@ function Reasons({ of }: { of: readonly Reason[] }) {
     <ol class="reasons" aria-label="Shared reasons">
       {of.map(({ text, approve, reject }) => (
         <li key={text}>
-          <b>{plural(approve + reject, 'agent')}</b>:{' '}
-          <q>
-            <bdi>{cleanText(text, 200)}</bdi>
-          </q>{' '}
+          <b>{plural(approve + reject, 'agent')}</b>: <Quote text={text} most={200} />{' '}
           <span class="faint">
             {approve > 0 && `${format(approve)} approve`}
             {approve > 0 && reject > 0 && ', '}
@@ -198,9 +195,7 @@ function Why({ vote: { vote }, reasons }: { vote: Vote; reasons: readonly Reason
     <>
       {listed >= 0 && <span class="faint">reason {listed + 1}</span>}
       {listed < 0 && typeof reason === 'string' && reason !== '' && (
-        <q>
-          <bdi>{cleanText(reason, 200)}</bdi>
-        </q>
+        <Quote text={reason} most={200} />
       )}{' '}
       {Array.isArray(memes) && memes.length > 0 && (
         <span class="faint">{plural(memes.length, 'meme')}</span>
@@ -307,7 +302,7 @@ function BlockContents({ proposal, check }: TransactionsProps) {
                 <code>{cleanText(key, 64)}</code>
               </dt>
               <dd>
-                <bdi>{cleanText(value, 160)}</bdi> {when && <span class="faint">{when}</span>}
+                <Name text={value} most={160} /> {when && <span class="faint">{when}</span>}
               </dd>
             </div>
           ))}
@@ -319,9 +314,7 @@ function BlockContents({ proposal, check }: TransactionsProps) {
       {meme && (
         <p>
           Meme ({cleanText(String(meme.type), 16)}):{' '}
-          <q>
-            <bdi>{cleanText(String(meme.content), 200)}</bdi>
-          </q>
+          <Quote text={String(meme.content)} most={200} />
         </p>
       )}
     </Panel>
@@ -426,11 +419,128 @@ function Cell({ made }: { made: readonly Statement[] }) {
           {reason !== '' && (
             <>
               {' '}
-              <bdi>{cleanText(reason, 800)}</bdi>
+              <Name text={reason} most={800} />
             </>
           )}
         </p>
       ))}
     </>
   );
+}
+
+export interface BlockData extends Omit<BlockView, 'status' | 'tally'> {
+  status: string;
+  tally: { approve: number; reject: number; electorate: number };
+  /** Entry that contains the proposal. */
+  entry: number;
+  proposal: Readonly<Record<string, unknown>>;
+  public_key: string;
+}
+
+interface Elector {
+  agent_id: string;
+  public_key: string;
+  weight: number;
+}
+
+export interface Vote {
+  public_key: string;
+  vote: Readonly<Record<string, unknown>>;
+}
+
+export interface Whole {
+  block: BlockData;
+  electorate: Elector[];
+  /** Number of electors. An exported file lists only the electors that voted. */
+  electors: number;
+  votes: Vote[];
+  /** True if the block has more votes than the page fetched. */
+  more: boolean;
+}
+
+interface VotesPage {
+  electorate: Elector[];
+  electors?: number;
+  votes: Vote[];
+  next_cursor: string | null;
+}
+
+const VOTE_PAGES = 60;
+
+export async function wholeBlock(hash: string): Promise<Whole> {
+  const path = `/api/v1/blocks/${encodeURIComponent(hash)}`;
+  const block = await data<BlockData>(path);
+  let electorate: Elector[] = [];
+  let electors = 0;
+  const votes: Vote[] = [];
+  const { more } = await pages<VotesPage>(`${path}/votes?limit=1000`, VOTE_PAGES, (page) => {
+    if (page.electorate.length > 0) electorate = page.electorate;
+    electors = page.electors ?? electorate.length;
+    votes.push(...page.votes);
+  });
+  return { block, electorate, electors, votes, more };
+}
+
+/** @throws {PageError} if the worker fails to load */
+export async function checkBlockData({ block, electorate, votes }: Whole): Promise<BlockChecked> {
+  const { signatures } = await data<{ signatures?: string }>('/api/v1/meta');
+  const { network_id, policy, participation_bps, rule } = network.peek()!;
+  return checkBlock({
+    hash: block.block_hash,
+    network_id,
+    signed: signatures !== 'none',
+    rule: { policy, participation_bps, rule },
+    producer: block.public_key,
+    proposal: block.proposal,
+    electorate: electorate.map(({ agent_id, weight }) => {
+      const number = agents.numberOf(agent_id);
+      const personality = number === null ? '' : (agents.rows[number]?.personality ?? '');
+      return { agent_id, number, weight, personality };
+    }),
+    votes,
+  });
+}
+
+/**
+ * Restricts a block to its state at the current entry.
+ *
+ * @param known the block in the snapshot; undefined if it closed before every block in the snapshot
+ * @param ballots agent number * 2 for each voter; needed only for a block in voting
+ */
+export function atEntry(
+  whole: Whole,
+  known: BlockItem | undefined,
+  ballots: Iterable<number>,
+): Whole {
+  if (!known) return whole;
+  const { status, approve, reject, total: electorate, closed_at: closed } = known;
+  const tally = { approve, reject, electorate };
+  const closed_at = closed === null ? null : new Date(closed).toISOString();
+  const block = { ...whole.block, status, tally, closed_at };
+  if (status !== 'voting') return { ...whole, block };
+  const voted = new Set(Array.from(ballots, (ballot) => ballot >>> 1));
+  const numbers = new Map(
+    whole.electorate.map(({ public_key, agent_id }) => [public_key, agents.numberOf(agent_id)]),
+  );
+  // A non-elector's vote has no known time and does not count. The view always shows such a vote.
+  const wasThere = ({ public_key }: Vote) => voted.has(numbers.get(public_key) ?? -1);
+  const isElector = ({ public_key }: Vote) => numbers.has(public_key);
+  return { ...whole, block, votes: whole.votes.filter((one) => !isElector(one) || wasThere(one)) };
+}
+
+/** Restricts a check to the votes at the current entry, and recounts these votes. */
+export function checkAsOf(check: BlockChecked, whole: Whole, shown: Whole): BlockChecked {
+  if (shown.votes.length === whole.votes.length) return check;
+  const verdicts = new Map(whole.votes.map((vote, place) => [vote, check.votes[place]!]));
+  const weights = new Map(shown.electorate.map(({ public_key, weight }) => [public_key, weight]));
+  const tally = { approve: 0, reject: 0 };
+  const votes = shown.votes.map((one) => {
+    const verdict = verdicts.get(one)!;
+    const { decision } = one.vote;
+    if (verdict !== 'failed' && (decision === 'approve' || decision === 'reject')) {
+      tally[decision] += weights.get(one.public_key) ?? 0;
+    }
+    return verdict;
+  });
+  return { ...check, votes, tally };
 }

@@ -3,7 +3,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { describeTie } from '../../dist/engine/rules/rule.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
 import { explainOutcome, Glyph, networkRule, TallyBar } from '../components/block.js';
-import { useWorkerAnswer } from '../components/entry-data.js';
 import {
   AgentLink,
   BlockLink,
@@ -12,9 +11,17 @@ import {
   moment,
   toSentence,
 } from '../components/labels.js';
-import { Button, Fact } from '../components/lists.js';
-import { Empty, Failed, Loading, Mark, Unavailable } from '../components/placeholders.js';
-import { labelOption, useFetch, useScenario } from '../components/requests.js';
+import {
+  Button,
+  Empty,
+  Fact,
+  Failed,
+  Loading,
+  Mark,
+  Panel,
+  Unavailable,
+} from '../components/lists.js';
+import { labelOption, useFetch, useScenario, useWorkerAnswer } from '../components/requests.js';
 import { type BlockItem, findCurrentBlock } from '../data/messages.js';
 import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
@@ -26,10 +33,12 @@ import {
   type BlockData,
   checkAsOf,
   checkBlockData,
+  Transactions,
+  Transcript,
+  Votes,
   type Whole,
   wholeBlock,
-} from './block-data.js';
-import { Transactions, Transcript, Votes } from './block-votes.js';
+} from './block-votes.js';
 
 export function View({ item }: { item: string | null }) {
   const last = findCurrentBlock(blocks.value);
@@ -313,19 +322,10 @@ interface ProofProps {
 }
 
 function Proof({ whole, check, problem }: ProofProps) {
+  const isNative = check?.by === 'WebCrypto';
+  const by = isNative ? 'WebCrypto' : 'JavaScript, because WebCrypto needs a secure origin';
   return (
-    <section class="panel proof" aria-labelledby="proof">
-      <header>
-        <h2 id="proof">Checks run in this browser</h2>
-        {check?.by && (
-          <p>
-            Ed25519 by{' '}
-            {check.by === 'WebCrypto'
-              ? 'WebCrypto'
-              : 'JavaScript, because WebCrypto needs a secure origin'}
-          </p>
-        )}
-      </header>
+    <Panel title="Checks run in this browser" note={check?.by && `Ed25519 by ${by}`}>
       <Unavailable what="log">
         {problem !== '' && <p role="alert">{toSentence(`check failed: ${problem}`)}</p>}
         {!check && problem === '' && (
@@ -333,7 +333,7 @@ function Proof({ whole, check, problem }: ProofProps) {
         )}
         {check && <Lines whole={whole} check={check} />}
       </Unavailable>
-    </section>
+    </Panel>
   );
 }
 
@@ -461,14 +461,15 @@ function Certificate({ block }: { block: BlockData }) {
     }
   };
   return (
-    <section class="panel" aria-labelledby="certificate">
-      <header>
-        <h2 id="certificate">Certificate</h2>
-        <p>
+    <Panel
+      title="Certificate"
+      note={
+        <>
           Proof of the outcome in one file. To verify the file offline, run{' '}
           <code>npx folkmoot check-certificate FILE</code>.
-        </p>
-      </header>
+        </>
+      }
+    >
       {state.is === 'idle' && <Button onClick={() => void make()}>Create certificate</Button>}
       {state.is === 'making' && <Making progress={state.progress} />}
       {state.is === 'made' && (
@@ -477,7 +478,7 @@ function Certificate({ block }: { block: BlockData }) {
         </a>
       )}
       {state.is === 'failed' && <p role="alert">{toSentence(state.why)}</p>}
-    </section>
+    </Panel>
   );
 }
 

@@ -4,8 +4,7 @@ import type { AnswerOf } from '../../api/contract/route.js';
 import type { serverRoutes } from '../../api/contract/server.js';
 import { formatMs } from '../../report/shared/format.js';
 import { cleanText, toSentence } from '../components/labels.js';
-import { Fact, Lines } from '../components/lists.js';
-import { Mark } from '../components/placeholders.js';
+import { Fact, Lines, Mark } from '../components/lists.js';
 import { fetchPath } from '../components/requests.js';
 import { type DescribedRequest, encodeRequest, parseRequest } from './doctor-request.js';
 
@@ -93,6 +92,13 @@ export function View() {
 
 const MOST_INPUT = 6_000;
 
+const Code = ({ of, ...fact }: { name: string; of: string | null | undefined; whole?: boolean }) =>
+  of ? (
+    <Fact {...fact}>
+      <code>{cleanText(of, 200)}</code>
+    </Fact>
+  ) : null;
+
 function Found({ request, answer }: { request: DescribedRequest; answer: Verification }) {
   const { valid, message, reason, pointer, mistake, signing_input: input } = answer;
   return (
@@ -115,16 +121,8 @@ function Found({ request, answer }: { request: DescribedRequest; answer: Verific
         </p>
       )}
       <dl class="facts">
-        {reason && (
-          <Fact name="reason">
-            <code>{cleanText(reason, 64)}</code>
-          </Fact>
-        )}
-        {pointer && (
-          <Fact name="pointer">
-            <code>{cleanText(pointer, 200)}</code>
-          </Fact>
-        )}
+        <Code name="reason" of={reason} />
+        <Code name="pointer" of={pointer} />
         {answer.kind && <Fact name="request kind">{cleanText(answer.kind, 32)}</Fact>}
         {answer.skew_ms !== undefined && (
           <Fact name="timestamp">
@@ -135,16 +133,8 @@ function Found({ request, answer }: { request: DescribedRequest; answer: Verific
         <Fact name="request" whole>
           {cleanText(request.method, 16)} {cleanText(answer.request_target ?? request.target, 200)}
         </Fact>
-        {answer.expected_input_sha256 && (
-          <Fact name="SHA-256 of the signing input" whole>
-            <code>{answer.expected_input_sha256}</code>
-          </Fact>
-        )}
-        {answer.body_sha256 && (
-          <Fact name="SHA-256 of the body" whole>
-            <code>{answer.body_sha256}</code>
-          </Fact>
-        )}
+        <Code name="SHA-256 of the signing input" of={answer.expected_input_sha256} whole />
+        <Code name="SHA-256 of the body" of={answer.body_sha256} whole />
       </dl>
       {input !== undefined && (
         <>

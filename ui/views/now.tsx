@@ -22,9 +22,10 @@ import {
   messageText,
   moment,
   Name,
+  Quote,
   useNow,
 } from '../components/labels.js';
-import { Button, Rows, Scroll } from '../components/lists.js';
+import { Button, Panel, Rows, Scroll } from '../components/lists.js';
 import { cluster } from '../components/requests.js';
 import { approves, type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {
@@ -106,11 +107,7 @@ function Cards() {
             <span>
               <span class={`swatch ${decision}`} aria-hidden="true" /> {getDecision(number)}
             </span>
-            {said !== '' && (
-              <q>
-                <bdi>{cleanText(said, 100)}</bdi>
-              </q>
-            )}
+            {said !== '' && <Quote text={said} most={100} />}
           </li>
         );
       })}
@@ -318,13 +315,15 @@ function Nodes() {
     cleanText(version, 32),
   ]);
   return (
-    <section class="panel nodes" aria-labelledby="nodes">
-      <header>
-        <h2 id="nodes">Nodes</h2>
-        <p>
+    <Panel
+      title="Nodes"
+      class="nodes"
+      note={
+        <>
           <Name text={own} /> serves this page. {orderedBy(state)}
-        </p>
-      </header>
+        </>
+      }
+    >
       <Scroll name="Nodes, as a table">
         <Rows
           caption="State, lag and digest of each node"
@@ -333,7 +332,7 @@ function Nodes() {
           rows={rows}
         />
       </Scroll>
-    </section>
+    </Panel>
   );
 }
 
@@ -420,11 +419,7 @@ function MessageRow(line: MessageLine) {
         {messageText(said)}
         {about.size > 1 && `, ${format(about.size)} blocks`}
       </span>
-      {text !== '' && (
-        <q>
-          <bdi>{cleanText(text, 140)}</bdi>
-        </q>
-      )}
+      {text !== '' && <Quote text={text} most={140} />}
     </>
   );
 }

@@ -28,19 +28,22 @@ export const mapHeight = (width: number): number =>
 /** Golden angle: marks at the same position form a sunflower spiral. */
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
-export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
+/** @param margin room for the largest spiral, from the second try on */
+export function layOutMap(opinion: Opinion, width: number, margin = MARGIN): Drawn {
+  const { agents, x, y } = opinion;
   const height = mapHeight(width);
   const [left, right] = ends(x);
   const [low, high] = ends(y);
   // Both axes have the same scale.
   const scale = Math.min(
-    (width - 2 * MARGIN) / Math.max(right - left, 1e-6),
-    (height - 2 * MARGIN) / Math.max(high - low, 1e-6),
+    (width - 2 * margin) / Math.max(right - left, 1e-6),
+    (height - 2 * margin) / Math.max(high - low, 1e-6),
   );
   const originX = width / 2 - ((left + right) / 2) * scale;
   const originY = height / 2 + ((low + high) / 2) * scale;
   const size = agents.length > 3_000 ? 0.42 : agents.length > 600 ? 0.6 : 0.95;
   const taken = new Map<string, number>();
+  let largest = 0;
   const placed = (values: Float32Array) => new Float32Array(values.length);
   const layout = {
     ...{ width, height, originX, originY, size },
@@ -52,10 +55,12 @@ export function layOutMap({ agents, x, y }: Opinion, width: number): Drawn {
     const rank = taken.get(key) ?? 0;
     taken.set(key, rank + 1);
     const away = 8.4 * size * Math.sqrt(rank);
+    largest = Math.max(largest, away);
     layout.x[place] = inside(across + away * Math.cos(rank * GOLDEN), width);
     layout.y[place] = inside(down + away * Math.sin(rank * GOLDEN), height);
   }
-  return layout;
+  const needed = Math.min(largest, height / 3) + MARGIN;
+  return margin === MARGIN && largest > MARGIN ? layOutMap(opinion, width, needed) : layout;
 }
 
 const ends = (values: Float32Array): [number, number] => [

@@ -7,28 +7,31 @@ import type { Message, MessageKind } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
 import { explainOutcome, Glyph, TallyBar } from '../components/block.js';
-import { useAsked, useWorkerAnswer } from '../components/entry-data.js';
 import {
   AgentLink,
   BlockLink,
-  cleanText,
   countSenders,
   EntryLink,
   messageKinds,
   messageText,
   moment,
+  Name,
   sideOf,
 } from '../components/labels.js';
 import {
   Button,
+  Empty,
+  Failed,
+  Loading,
   moveTabStop,
   Pages,
+  Panel,
   Segments,
   slicePage,
   useRovingTabIndex,
 } from '../components/lists.js';
-import { Meme } from '../components/meme.js';
-import { Empty, Failed, Loading } from '../components/placeholders.js';
+import { Memes } from '../components/meme.js';
+import { useAsked, useWorkerAnswer } from '../components/requests.js';
 import { askWorker } from '../data/connect.js';
 import type { BlockItem } from '../data/messages.js';
 import { blocks, getFocusedBlock, memes, messages, position, totals } from '../data/store.js';
@@ -161,7 +164,7 @@ function Side({ of, said }: { of: ReturnType<typeof sideOf>; said: readonly Mess
         {shared.slice(0, TEXTS_SHOWN).map(([text, { size }]) => (
           <li key={text}>
             <i style={{ width: `${(100 * size) / senders(said)}%` }} />
-            <b>{format(size)}</b> <bdi>{cleanText(text, 200)}</bdi>
+            <b>{format(size)}</b> <Name text={text} most={200} />
           </li>
         ))}
       </ul>
@@ -276,7 +279,7 @@ function Spoken({ line }: { line: MessageLine }) {
       </p>
       {one.text !== '' && (
         <p>
-          <bdi>{cleanText(one.text, 500)}</bdi>
+          <Name text={one.text} most={500} />
         </p>
       )}
     </>
@@ -288,23 +291,16 @@ function Posted() {
   const byCaption = new Map(memes.value.map((meme) => [`${meme.caption} ${meme.type}`, meme]));
   const last = [...byCaption.values()].sort((a, b) => b.number - a.number).slice(0, MEMES_SHOWN);
   return (
-    <section class="panel" aria-labelledby="posted">
-      <header>
-        <h2 id="posted">Memes</h2>
-        <p>
-          {last.length === 0
-            ? 'No memes yet.'
-            : 'Untrusted content, opened on request. The last of each caption. Animated images ' +
-              'show their first frame.'}
-        </p>
-      </header>
-      <ul class="memes">
-        {last.map((meme) => (
-          <li key={meme.number}>
-            <Meme meme={meme} />
-          </li>
-        ))}
-      </ul>
-    </section>
+    <Panel
+      title="Memes"
+      note={
+        last.length === 0
+          ? 'No memes yet.'
+          : 'Untrusted content, opened on request. The last of each caption. Animated images ' +
+            'show their first frame.'
+      }
+    >
+      <Memes of={last} />
+    </Panel>
   );
 }

@@ -6,6 +6,8 @@
  */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import type { AnswerOf } from '../../../dist/api/contract/route.js';
+import type { shownReads } from '../../../dist/api/contract/views.js';
 import { pageOf } from '../../cli/watch/page.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { full } from '../../support/counts.js';
@@ -13,7 +15,6 @@ import { begin } from '../../support/running-command.js';
 import { suiteFolder } from '../../support/runs.js';
 import { accessFaults, type Mode, open } from '../browser.js';
 import { explored, keptRun } from '../folder.js';
-import { viewOf } from '../voters.js';
 
 const folder = suiteFolder();
 useBrowser();
@@ -109,14 +110,16 @@ async function faultsOf(name: string, url: string, paths: readonly string[]): Pr
   return faults;
 }
 
+type Roster = { data: AnswerOf<(typeof shownReads)['roster']> };
+
 /** Ends only hanging tests. */
 vi.setConfig({ testTimeout: full ? 3_600_000 : 900_000 });
 
 browserTest.each(sizes)('pictures: a finished run of %i agents', async (...size) => {
   const run = await keptRun(join(folder, `run-${size[0]}`), ...argsOf(size));
   const url = await explored(run);
-  const [agent] = (await viewOf(url)).agents;
-  const paths = [...views, ...more, `agent/${agent!.id}`];
+  const { data } = (await (await fetch(`${url}/api/v1/agents?limit=1`)).json()) as Roster;
+  const paths = [...views, ...more, `agent/${data.agents[0]!.id}`];
   expect(await faultsOf(`${size[0]}-finished`, url, paths)).toEqual([]);
 });
 

@@ -1,11 +1,264 @@
 /**
- * SVG charts for a load run, with the same axes as its report: lines over time, and dots for rates.
+ * Facts, tables and charts of a load run: lines over time with the axes of its report, failures as
+ * bars, and the search as dots.
  */
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
-import { format, formatTick, timeScale } from '../../report/shared/format.js';
+import { useRef, useState } from 'preact/hooks';
+import type {
+  LoadChart,
+  LoadFacts,
+  LoadSeries,
+  LoadState,
+  LoadTable,
+} from '../../api/contract/load.js';
+import {
+  format,
+  formatTick,
+  formatValue,
+  LOGARITHMIC,
+  timeScale,
+} from '../../report/shared/format.js';
 import { getColor } from '../../report/shared/palette.js';
-import { useWidth } from './labels.js';
+import { cleanText, useWidth } from '../components/labels.js';
+import { Fact, Figure, Pages, Panel, Rows, Scroll, slicePage } from '../components/lists.js';
+import { place, setQuery } from '../route.js';
+
+const MOST_TEXT = 200;
+
+export const FactPanel = ({ facts: { title, rows } }: { facts: LoadFacts }) => (
+  <Panel title={title}>
+    <dl class="facts">
+      {rows.map(({ name, value, unit, note }) => (
+        <Fact key={name} name={name}>
+          <bdi>{cleanText(formatValue(value, unit), MOST_TEXT)}</bdi>
+          {note !== '' && <span class="faint"> ({cleanText(note, MOST_TEXT)})</span>}
+        </Fact>
+      ))}
+    </dl>
+  </Panel>
+);
+
+export const TablePanel = ({ table }: { table: LoadTable }) => (
+  <Panel title={table.title}>
+    <Scroll name={`${table.title}, as a table`}>
+      <Cells table={table} />
+    </Scroll>
+  </Panel>
+);
+
+function Cells({ table: { title, note, columns, rows } }: { table: LoadTable }) {
+  return (
+    <>
+      <Rows
+        caption={title}
+        head={columns.map(({ name }) => name)}
+        numeric={columns.flatMap(({ unit }, index) => (unit === 'text' ? [] : index))}
+        rows={rows.map((cells) =>
+          cells.map((cell, index) => (
+            <bdi key={index}>{cleanText(formatValue(cell, columns[index]!.unit), MOST_TEXT)}</bdi>
+          )),
+        )}
+      />
+      {note !== '' && <p>{note}</p>}
+    </>
+  );
+}
+
+const BARS = 8;
+
+export function Failures({ table }: { table: LoadTable }) {
+  const bars = table.rows.slice(0, BARS).map(([operation, ...cells]) => {
+    const why = cells.slice(0, 4).filter((cell) => cell !== null && cell !== 'refused');
+    return { text: `${operation}: ${why.join(' ')}`, count: Number(cells[4]) };
+  });
+  const most = bars[0]!.count;
+  return (
+    <Figure
+      title={table.title}
+      caption="Requests that were not accepted, by status, code and reason, or by how they ended."
+      chart={() => (
+        <ul class="load-bars">
+          {bars.map(({ text, count }, index) => (
+            <li key={index}>
+              <span>
+                <bdi>{cleanText(text, MOST_TEXT)}</bdi>
+              </span>
+              <b>{format(count)}</b>
+              <i style={{ width: `${(100 * count) / most}%` }} />
+            </li>
+          ))}
+        </ul>
+      )}
+      table={() => <Cells table={table} />}
+    />
+  );
+}
+
+interface SearchProps {
+  /** Absent before the first probe ended. */
+  table: LoadTable | undefined;
+  /** Rate under test; null between two probes. */
+  rate: number | null;
+}
+
+export function Search({ table, rate }: SearchProps) {
+  const dots = (table?.rows ?? []).map(([bracket, asked, had, , holds]) => ({
+    ...{ asked: Number(asked), had: Number(had), full: holds === 'yes' },
+    series: Number(bracket) - 1,
+  }));
+  const most = dots.reduce((top, one) => Math.max(top, one.asked, one.had), rate ?? 0);
+  const brackets = [...new Set(dots.map(({ series }) => series))];
+  return (
+    <Figure
+      title="Search for the sustained rate"
+      caption={
+        'Accepted and scheduled rate of each probe: filled if the rate held, hollow if not. ' +
+        'On the dashed line all arrivals were accepted.'
+      }
+      chart={() => (
+        <>
+          <ul class="load-brackets">
+            {rate !== null && <li>Testing {formatValue(rate, 'per_s')}.</li>}
+            {brackets.map((series) => (
+              <li key={series}>
+                <DotKey series={series} /> bracket {series + 1}
+              </li>
+            ))}
+          </ul>
+          {dots.length === 0 ? (
+            <p class="faint">No finished probes yet.</p>
+          ) : (
+            <Dots
+              label="Accepted and scheduled rates. The same data is in the table."
+              dots={dots}
+              scale={countScale('accepted per second', most)}
+              most={most}
+              across="scheduled per second"
+            />
+          )}
+        </>
+      )}
+      table={() => (table ? <Cells table={table} /> : <p class="faint">No finished probes yet.</p>)}
+    />
+  );
+}
+
+export function OverTime({ load, series }: { load: LoadState; series: LoadSeries }) {
+  const [pointed, point] = useState<number | null>(null);
+  const { phase, planned_s } = load;
+  const { width, charts } = series;
+  const steps = charts[0]?.lines[0]?.values.length ?? 0;
+  if (steps === 0) return <p class="faint">No measurements yet.</p>;
+  const wanted = secondInAddress();
+  const chosen = wanted === null ? null : Math.min(steps - 1, Math.floor(wanted / width));
+  const at = Math.min(steps - 1, pointed ?? chosen ?? steps - 1);
+  // During a test, the axis shows the planned duration.
+  const seconds = phase === 'over' ? 0 : planned_s;
+  return (
+    <>
+      {charts.map((chart) => (
+        <Timed key={chart.title} {...{ chart, width, seconds, at }} onPoint={point} />
+      ))}
+      <Moment
+        {...{ at, steps, width }}
+        charts={charts}
+        onChoose={(step) => setQuery({ at: step === steps - 1 ? null : String(step * width) })}
+      />
+    </>
+  );
+}
+
+/** Returns the selected second from the address, or null for the last second. */
+function secondInAddress(): number | null {
+  const at = place.value.query.get('at');
+  return at !== null && /^\d{1,7}$/.test(at) ? Number(at) : null;
+}
+
+interface MomentProps {
+  at: number;
+  steps: number;
+  width: number;
+  charts: readonly LoadChart[];
+  onChoose(step: number): void;
+}
+
+function Moment({ at, steps, width, charts, onChoose }: MomentProps) {
+  const from = at * width + 1;
+  const name = width === 1 ? `Second ${from}` : `Seconds ${from} to ${from + width - 1}`;
+  const read = charts
+    .map(({ unit, lines }) =>
+      lines.map((one) => `${one.name} ${formatValue(one.values[at] ?? null, unit)}`).join(', '),
+    )
+    .join('; ');
+  return (
+    <div class="panel load-moment">
+      <label>
+        <span>Selected time</span>
+        <input
+          type="range"
+          min={0}
+          max={steps - 1}
+          value={at}
+          aria-valuetext={`${name}: ${read}`}
+          onInput={({ currentTarget }) => onChoose(Number(currentTarget.value))}
+        />
+      </label>
+      <p>
+        <b>{name}</b>: {read}.
+      </p>
+    </div>
+  );
+}
+
+interface TimedProps {
+  chart: LoadChart;
+  /** Seconds per step, and the minimum axis length in seconds. */
+  width: number;
+  seconds: number;
+  /** Selected step. */
+  at: number;
+  onPoint(step: number | null): void;
+}
+
+function Timed({ chart, ...how }: TimedProps) {
+  const { title, caption, unit } = chart;
+  const lines = chart.lines.map((one) => ({ ...one, color: `var(--${one.color})` }));
+  const values = lines.flatMap((one) => one.values.filter((value) => value !== null));
+  const most = values.reduce((a, b) => Math.max(a, b), 0);
+  const scale = unit === 'ms' ? msScale(values) : countScale('per second', most);
+  const label = `${title}. The same data is in the table.`;
+  return (
+    <Figure
+      title={title}
+      caption={scale.logarithmic ? `${caption} ${LOGARITHMIC}` : caption}
+      chart={() => <Lines label={label} lines={lines} scale={scale} {...how} />}
+      table={() => <TimedTable chart={chart} width={how.width} />}
+    />
+  );
+}
+
+/** The newest first. */
+function TimedTable({ chart, width }: { chart: LoadChart; width: number }) {
+  const { title, unit, lines } = chart;
+  const [page, turn] = useState(0);
+  const steps = lines[0]!.values.length;
+  const newest = Array.from({ length: steps }, (_, index) => steps - 1 - index);
+  const first = width === 1 ? 'second' : `from second, ${width} s each`;
+  return (
+    <>
+      <Rows
+        caption={`${title}, newest first`}
+        head={[first, ...lines.map(({ name }) => name)]}
+        numeric={lines.map((_, index) => index + 1)}
+        rows={slicePage(newest, page).map((step) => [
+          format(step * width + 1),
+          ...lines.map(({ values }) => formatValue(values[step] ?? null, unit)),
+        ])}
+      />
+      <Pages of={steps} page={page} onTurn={turn} />
+    </>
+  );
+}
 
 /** Axis label, with its position as a fraction of the axis. */
 interface Tick {
