@@ -255,6 +255,7 @@ export class Quorum {
         const learn = () => {
           voter.known = Math.max(voter.known, Math.min(known, voter.held));
           this.#apply(voter);
+          if (voter.acknowledged >= end) return;
           this.send(voter, leader, () => this.#acknowledge(voter, end, term));
         };
         if (voter.held >= end) learn();

@@ -86,11 +86,12 @@ export class Server {
 
   apply({ command, origin, run, answer }: Entry): void {
     const { revision } = this.store;
-    const outcome = this.store.apply(command);
+    const isOwn = origin === this.voter && run === this.voter.run;
+    const outcome = this.store.apply(command, isOwn);
     const { name, request } = command;
     const isLeading = this.voter.leader === this.voter;
     if (isLeading && name === 'Lease/LeaseGrant' && 'answer' in outcome) this.#renew(request.ID);
-    if (origin === this.voter && run === this.voter.run) answer(outcome);
+    if (isOwn) answer(outcome);
     if (this.store.revision > revision) for (const stream of this.#streams) stream.advance();
   }
 
@@ -150,8 +151,8 @@ export class Server {
   }
 
   header(revision = this.store.revision) {
-    const ids = { cluster_id: '1000', member_id: this.id };
-    return { ...ids, revision: String(revision), raft_term: String(this.#shared.quorum.term) };
+    const raft_term = String(this.#shared.quorum.term);
+    return { cluster_id: '1000', member_id: this.id, revision: String(revision), raft_term };
   }
 
   #renew(id: string): void {

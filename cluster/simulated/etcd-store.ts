@@ -159,10 +159,11 @@ export class EtcdStore {
     this.fileBytes = this.#usedBytes;
   }
 
-  apply(command: Command): Outcome {
+  /** @param isAnswered false if no client waits, so that nothing needs to be read. */
+  apply(command: Command, isAnswered = true): Outcome {
     const refusal = this.#findRefusal(command);
     if (refusal) return { refusal };
-    const answer = this.#execute(command);
+    const answer = this.#execute(command, isAnswered);
     if (this.#pending.length > 0) {
       this.revision += 1;
       this.#history.set(this.revision, this.#pending);
@@ -219,7 +220,7 @@ export class EtcdStore {
     return String(lease) === '0' || this.leases.has(String(lease)) ? null : 'noLease';
   }
 
-  #execute(command: Command): object {
+  #execute(command: Command, isAnswered: boolean): object {
     switch (command.name) {
       case 'KV/Range':
         return this.range(command.request);
@@ -230,7 +231,8 @@ export class EtcdStore {
       case 'KV/Txn': {
         const { compare, success, failure } = command.request;
         const succeeded = compare.every((one) => this.#holds(one));
-        const operations = succeeded ? success : failure;
+        const all = succeeded ? success : failure;
+        const operations = isAnswered ? all : all.filter((one) => !one.request_range);
         return { succeeded, responses: operations.map((one) => this.#operate(one)) };
       }
       case 'KV/Compact':
@@ -291,8 +293,12 @@ export class EtcdStore {
     this.#detach(text, last);
     this.leases.get(String(lease))?.keys.add(text);
     this.#add(text, {
-      ...{ key: viewOf(key), value: viewOf(value), createRevision, modRevision },
-      ...{ version: version + 1, lease: String(lease) },
+      key: viewOf(key),
+      value: viewOf(value),
+      createRevision,
+      modRevision,
+      version: version + 1,
+      lease: String(lease),
     });
     return {};
   }
@@ -391,10 +397,13 @@ const bytesOf = ({ key, value }: { key: Uint8Array; value: Uint8Array }): number
   CHANGE_BYTES + key.length + value.length;
 
 function toWire(change: Change, keysOnly: boolean): WireKeyValue {
-  const { key, value, createRevision, modRevision, version, lease } = change;
   return {
-    ...{ key, value: keysOnly ? nothing : value, lease, version: String(version) },
-    ...{ create_revision: String(createRevision), mod_revision: String(modRevision) },
+    key: change.key,
+    value: keysOnly ? nothing : change.value,
+    create_revision: String(change.createRevision),
+    mod_revision: String(change.modRevision),
+    version: String(change.version),
+    lease: change.lease,
   };
 }
 
