@@ -35,7 +35,6 @@ interface Shared {
   quorum: Quorum;
   clock: HostClock;
   links: Links;
-  quotaBytes: number | undefined;
   serverOf(voter: Voter): Server;
 }
 
@@ -110,7 +109,7 @@ export class Server {
       const read = () => finish(this.store.apply(command));
       if (isSerializable) read();
       else this.#shared.quorum.read(this.voter, read, () => respond(refused('leaderChanged')));
-    } else if (this.#hasRoom(command)) this.#propose(command, finish);
+    } else if (!this.isFull || writtenBytes(command) === 0) this.#propose(command, finish);
     else {
       const alarm = { action: 'ACTIVATE', memberID: this.id, alarm: 'NOSPACE' } as const;
       const raise: Command = { name: 'Maintenance/Alarm', request: alarm };
@@ -183,13 +182,6 @@ export class Server {
     }
     const ID = String(1 + Math.floor(this.#shared.links.random() * 2 ** 52));
     return { name, request: { ...request, ID } } as Command;
-  }
-
-  #hasRoom(command: Command): boolean {
-    const bytes = writtenBytes(command);
-    if (bytes === 0) return true;
-    const { quotaBytes = Number.POSITIVE_INFINITY } = this.#shared;
-    return !this.isFull && this.store.fileBytes + bytes <= quotaBytes;
   }
 
   #replyOf(outcome: Outcome): Reply {

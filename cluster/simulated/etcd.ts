@@ -29,8 +29,6 @@ export interface SimulatedEtcdOptions {
   random: () => number;
   /** From 1 to 5. Default: 3. */
   members?: number;
-  /** Size of the database at which writes are refused. Default: unlimited. */
-  quotaBytes?: number;
 }
 
 export class SimulatedEtcd implements QuorumHost {
@@ -44,13 +42,13 @@ export class SimulatedEtcd implements QuorumHost {
   readonly #servers: readonly Server[];
   readonly #connections = new Set<Connection>();
 
-  constructor({ clock, random, members = 3, quotaBytes }: SimulatedEtcdOptions) {
+  constructor({ clock, random, members = 3 }: SimulatedEtcdOptions) {
     this.clock = clock;
     this.links = new Links(random);
     this.messages = this.links.messages;
     this.#quorum = new Quorum(members, clock, this.links, this);
     const serverOf = (voter: Voter) => this.#servers[voter.index]!;
-    const shared = { quorum: this.#quorum, clock, links: this.links, quotaBytes, serverOf };
+    const shared = { quorum: this.#quorum, clock, links: this.links, serverOf };
     this.#servers = this.#quorum.voters.map((voter) => new Server(voter, shared));
     this.endpoints = this.#quorum.voters.map(({ name }) => `${name}:2379`);
     this.#quorum.begin();

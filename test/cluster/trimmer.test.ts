@@ -62,9 +62,3 @@ test('trimmer: keeps all batches and warns if no peer serves snapshots', async (
   expect(warnings.at(-1)).toContain('n3');
   expect(warnings.at(-1)).toContain('cluster forget');
 });
-
-test('trimmer: keeps all batches for a live, slow node', async () => {
-  const cards = [cardOf('n1', 200, 'https://n1'), cardOf('n2', 9)];
-  const { trims } = await trimmed(200, cards, ['n2']);
-  expect(new Set(trims)).toEqual(new Set([9]));
-});

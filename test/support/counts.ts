@@ -40,12 +40,10 @@ export const counts = {
   pictures: pick({ quick: 8, full: 200 }),
   /** Random lives of three nodes with a faulty order. */
   clusterLives: pick({ quick: 2, full: 200 }),
-  /** Faults of real processes and links under load: each kind once, then random kinds. */
+  /** Faults of real processes under load: each kind once, then random kinds. */
   clusterFaults: pick({ quick: 4, full: 30 }),
   /** Random histories of operations, on a real and on a simulated etcd. */
   etcdHistories: pick({ quick: 300, full: 10_000 }),
-  /** Lives of three etcd clients under random faults of a simulated etcd. */
-  etcdLives: pick({ quick: 5, full: 2_000 }),
   /** Random network sessions with pauses. */
   heldSessions: pick({ quick: 15, full: 2_000 }),
   /** Random row batches per property. */

@@ -7,7 +7,6 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EtcdClient, type EtcdOptions } from '../../dist/cluster/etcd/client.js';
 import { freePort, temporaryFolder } from './fixture.js';
-import { type Host, here, programAt } from './hosts/hosts.js';
 
 const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
 /** False to skip tests that need etcd. Install etcd with `apt-get install etcd-server`. */
@@ -15,10 +14,8 @@ export const hasEtcd = existsSync(etcdProgram);
 
 export interface EtcdMember {
   name: string;
-  host: Host;
   /** Endpoint for nodes and clients. */
   endpoint: string;
-  reached: string;
   pid(): number;
   /** Sends a signal. With SIGKILL, waits until the process has ended. */
   signal(signal: NodeJS.Signals): Promise<void>;
@@ -44,8 +41,6 @@ export interface EtcdSetup {
   args?: readonly string[];
   /** Folder in which the data is stored (default: that of the system). */
   parent?: string;
-  /** Hosts for the members (default: this machine). */
-  hosts?: readonly Host[];
 }
 
 /** Starts an etcd and waits until it accepts writes. */
@@ -53,31 +48,21 @@ export async function etcd({
   members: count = 1,
   tls,
   args = [],
-  hosts = [],
   parent,
 }: EtcdSetup = {}): Promise<TestEtcd> {
   const folder = temporaryFolder(parent);
   const scheme = tls ? 'https' : 'http';
   const ports = await freePorts(2 * count);
-  const indices = Array.from({ length: count }, (_, index) => index);
-  const planned = await Promise.all(
-    indices.map(async (index) => {
-      const host = hosts[index] ?? here;
-      const port = ports[2 * index]!;
-      return {
-        name: `m${index + 1}`,
-        host,
-        endpoint: `${host.address}:${port}`,
-        reached: await host.reach(port),
-        peer: `http://${host.address}:${ports[2 * index + 1]}`,
-      };
-    }),
-  );
+  const planned = Array.from({ length: count }, (_, index) => ({
+    name: `m${index + 1}`,
+    endpoint: `127.0.0.1:${ports[2 * index]}`,
+    peer: `http://127.0.0.1:${ports[2 * index + 1]}`,
+  }));
   const all = planned.map(({ name, peer }) => `${name}=${peer}`).join(',');
   const secured = tls
     ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca]
     : [];
-  const members = planned.map(({ name, host, endpoint, reached, peer }) => {
+  const members = planned.map(({ name, endpoint, peer }) => {
     const own = [
       ...['--name', name, '--data-dir', join(folder, name), '--logger', 'zap'],
       ...['--log-level', 'error', '--log-outputs', 'stderr'],
@@ -87,10 +72,10 @@ export async function etcd({
       ...['--initial-cluster', all, '--initial-cluster-state', 'new'],
       ...(tls ? [...secured, '--client-cert-auth'] : []),
     ];
-    return memberOf({ name, host, endpoint, reached }, [...own, ...args]);
+    return memberOf({ name, endpoint }, [...own, ...args]);
   });
-  const endpoints = members.map(({ reached }) => reached);
-  const url = `etcd://${members.map(({ endpoint }) => endpoint).join(',')}`;
+  const endpoints = members.map(({ endpoint }) => endpoint);
+  const url = `etcd://${endpoints.join(',')}`;
   const made = { url, endpoints, members };
   if (!tls) await ready(endpoints);
   return { ...made, leader: () => leaderOf(members) };
@@ -103,14 +88,13 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 function memberOf(
-  names: Pick<EtcdMember, 'name' | 'host' | 'endpoint' | 'reached'>,
-  given: readonly string[],
+  names: Pick<EtcdMember, 'name' | 'endpoint'>,
+  args: readonly string[],
 ): EtcdMember {
-  const { program, args } = programAt(names.host, etcdProgram, given);
   let child: ChildProcess;
   let ended: Promise<unknown>;
   const start = () => {
-    child = spawn(program, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
+    child = spawn(etcdProgram, args, { stdio: 'ignore', env: { PATH: process.env.PATH } });
     const own = child;
     ended = new Promise((resolve) => own.once('exit', resolve));
   };
@@ -165,12 +149,12 @@ export async function ready(endpoints: readonly string[], tls?: EtcdOptions['tls
 }
 
 async function leaderOf(members: readonly EtcdMember[]): Promise<EtcdMember> {
-  const client = new EtcdClient({ endpoints: members.map(({ reached }) => reached) });
+  const client = new EtcdClient({ endpoints: members.map(({ endpoint }) => endpoint) });
   try {
     for (;;) {
       for (const status of await client.status()) {
         if (status.problem !== null || status.leader !== status.memberId) continue;
-        return members.find(({ reached }) => reached === status.endpoint)!;
+        return members.find(({ endpoint }) => endpoint === status.endpoint)!;
       }
     }
   } finally {

@@ -307,11 +307,11 @@ describe.skipIf(!hasEtcd)('simulated etcd (needs etcd-server)', () => {
     const kinds = new Set<unknown>();
     for (let history = 0; history < counts.etcdHistories; history += 1) {
       const steps = historyOf(seed + history);
-      const { etcd, client, clock } = simulatedEtcd(seed + history, { members: 1 });
+      const { etcd, client, stop } = simulatedEtcd(seed + history, { members: 1 });
       const connection = etcd.connect(etcd.endpoints[0]!, 'n1');
       const theirs = await new Player(subject).play(steps);
       const ours = await new Player(subjectOf(client(), connection)).play(steps);
-      clock.stop();
+      stop();
       const text = `history ${history} of seed ${seed}: ${JSON.stringify(steps, null, 1)}`;
       expect(ours, text).toEqual(theirs);
       for (const one of ours) kinds.add((one as { kind?: string } | null)?.kind);

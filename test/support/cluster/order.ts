@@ -37,9 +37,7 @@ export class MemoryOrder {
     const { node, incarnation, k } = batch;
     const last = this.names.get(node);
     if (last === `${incarnation}:${k}`) return;
-    if (last !== `${incarnation}:${k - 1}`) {
-      throw fenced(node);
-    }
+    if (last !== `${incarnation}:${k - 1}`) throw fenced(node);
     this.names.set(node, `${incarnation}:${k}`);
     this.batches.push(encodeBatch(batch));
     this.news();
@@ -81,8 +79,6 @@ export class Door implements Order {
   readonly #order: MemoryOrder;
   /** True to lose all traffic. */
   shut = false;
-  /** True to refuse batches for lack of space. */
-  full = false;
   constructor(order: MemoryOrder) {
     this.#order = order;
   }
@@ -158,6 +154,5 @@ export class Door implements Order {
 
   async #pass(): Promise<void> {
     if (this.shut) throw lost();
-    if (this.full) throw new OrderError('ETCD_FULL', { message: 'out of space' });
   }
 }

@@ -2,13 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../fixture.js';
-import { type Host, here, programAt } from '../hosts/hosts.js';
 import { main } from '../paths.js';
 import type { Request } from '../service/signer.js';
 
 export interface NodeProcess {
   name: string;
-  host: Host;
   url: string;
   folder: string;
   /** Id of the current process. */
@@ -27,8 +25,6 @@ export interface NodeSetup {
   name: string;
   folder: string;
   args?: readonly string[];
-  /** Host to run on (default: this machine). */
-  host?: Host;
   /** Additional environment variables. */
   env?: Readonly<Record<string, string>>;
   /** True to return before the node listens. */
@@ -37,18 +33,18 @@ export interface NodeSetup {
 
 /** Starts a node and waits until it listens. The node ends with the test. */
 export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
-  const { cluster, name, folder, args: more = [], host = here, env = {}, early = false } = setup;
+  const { cluster, name, folder, args: more = [], env = {}, early = false } = setup;
   const port = await freePort();
-  const { program, args } = programAt(host, process.execPath, [
-    main,
-    ...['serve', '--cluster', cluster, '--node', name, '--network-id', 'town', '--data', folder],
-    ...['--host', host.address, '--port', String(port), '--limits', 'off', ...more],
-  ]);
+  const args = [
+    ...[main, 'serve', '--cluster', cluster, '--node', name, '--network-id', 'town'],
+    ...['--data', folder, '--host', '127.0.0.1', '--port', String(port), '--limits', 'off'],
+    ...more,
+  ];
   let child: ChildProcess;
   let ended: Promise<number | null>;
   let stderr = '';
   const start = async () => {
-    const own = spawn(program, args, {
+    const own = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });
@@ -71,8 +67,7 @@ export async function nodeProcess(setup: NodeSetup): Promise<NodeProcess> {
   });
   return {
     name,
-    host,
-    url: `http://${await host.reach(port)}`,
+    url: `http://127.0.0.1:${port}`,
     folder,
     pid: () => child.pid!,
     async signal(signal) {
