@@ -1,6 +1,6 @@
 /**
- * Fetches a snapshot from a peer. A node that lags too far behind the order to follow it replaces
- * its data with the snapshot, either completely or not at all.
+ * Fetches a snapshot from a peer, checks it, and replaces a folder's data with it, completely or
+ * not at all.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '../../engine/protocol/limits.js';
 import { freeBytes, lockFolder, receivedName, replaceData } from '../../engine/store/folder.js';
-import { hostClock, sleep } from '../../engine/store/host-clock.js';
+import { hostClock } from '../../engine/store/host-clock.js';
 import type { EtcdTls } from '../etcd/wire.js';
 import type { LaggingNode } from '../network.js';
-import { ClockOffsets, Members } from '../node/members.js';
-import { type Card, type Order, OrderError } from '../order/order.js';
+import type { Card } from '../order/order.js';
+import { type CatchUpOptions, catchUp } from './catch-up.js';
 import {
   bounds,
   headers,
@@ -167,132 +167,27 @@ async function written(
   throw new PeerError('HASH_MISMATCH', {});
 }
 
-/*
- * Catch-up for a node that needs deleted batches. The node replaces its data with a peer's
- * snapshot. It tries all peers, again and again, until one of them provides a valid snapshot. Then
- * the node opens its folder again.
- */
-
-interface CatchUpOptions {
-  order: Order;
-  node: string;
+interface FolderOptions extends Omit<CatchUpOptions, 'host' | 'newId' | 'take'> {
   /** From `checkedSecret`. */
   secret: string;
   tls?: EtcdTls | undefined;
   /** Verifies every signature in a snapshot too. */
   verifyAll: boolean;
-  /** Folkmoot version, for the card. */
-  version: string;
-  signal: AbortSignal;
-  tell(line: string): void;
-  /** Called with the reason whenever all peers have failed. */
-  waiting(why: string): void;
 }
 
-/**
- * Resolves once the folder contains newer data. Until then, the folder is unchanged.
- * @throws {OrderError} `FENCED` if a different process takes this node's name.
- * @throws {StoreError} if this node's folder cannot be used.
- */
-export async function catchUp(behind: LaggingNode, options: CatchUpOptions): Promise<void> {
+/** Catches up from the peers' servers. See `catchUp`. */
+export async function catchUpFolder(behind: LaggingNode, options: FolderOptions): Promise<void> {
   const { folder } = behind;
   const release = lockFolder(folder);
-  const ending = new AbortController();
-  const end = () => ending.abort(options.signal.reason);
-  options.signal.addEventListener('abort', end);
-  if (options.signal.aborted) end();
-  const members = await announced(behind, options, (error) => ending.abort(error));
   try {
-    await untilTaken(behind, options, ending.signal);
+    await catchUp(behind, {
+      ...{ ...options, host: hostClock, newId: randomUUID },
+      take: (peer, cards, signal) => take(peer, cards, behind, options, signal),
+    });
   } finally {
-    members.close();
-    options.signal.removeEventListener('abort', end);
     rmSync(join(folder, receivedName), { recursive: true, force: true });
     release();
   }
-}
-
-/**
- * Announces a card with the current position, so that the other nodes keep the batches from that
- * position on.
- */
-async function announced(
-  { position: own }: LaggingNode,
-  { order, node, version }: CatchUpOptions,
-  failed: (error: Error) => void,
-): Promise<Members> {
-  const incarnation = randomUUID();
-  const { seq, event_seq, digest } = own;
-  const position = { version: own.order.version, revision: own.order.revision };
-  const began = hostClock.now();
-  const members = new Members({
-    host: hostClock,
-    order,
-    node,
-    offsets: new ClockOffsets(hostClock),
-    card: (): Card => ({
-      ...{ node, incarnation, began, wall: hostClock.now(), position, seq, event_seq, digest },
-      ...{ url: '', peer: '', version },
-    }),
-    applied: () => own.order.version,
-    ends: () => {},
-    heard: () => {},
-    failed,
-  });
-  try {
-    await order.join(node, incarnation);
-    await members.greet();
-  } catch (error) {
-    // The order is queried again below, where the error is reported.
-    if (!(error instanceof OrderError) || error.code !== 'UNAVAILABLE') throw error;
-  }
-  return members;
-}
-
-async function untilTaken(
-  behind: LaggingNode,
-  options: CatchUpOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  let last = '';
-  for (;;) {
-    const why = await tryAll(behind, options, signal);
-    if (why === null) return;
-    const text = `this node needs deleted batches, and no peer has a usable snapshot: ${why}`;
-    if (text !== last) options.tell(text);
-    last = text;
-    options.waiting(text);
-    await sleep(hostClock, bounds.retryMs, signal);
-    signal.throwIfAborted();
-  }
-}
-
-/** Tries all peers. Returns null on success, or the reason why no peer has a usable snapshot. */
-async function tryAll(
-  behind: LaggingNode,
-  options: CatchUpOptions,
-  signal: AbortSignal,
-): Promise<string | null> {
-  const cards = await options.order.cards().catch((error: unknown) => {
-    if (error instanceof OrderError && error.code === 'UNAVAILABLE') return error.message;
-    throw error;
-  });
-  if (typeof cards === 'string') return cards;
-  const peers = cards.filter(({ node, peer }) => node !== options.node && peer);
-  if (peers.length === 0) return 'no other node has a peer port; start them with --peer-listen';
-  peers.sort((a, b) => b.position.version - a.position.version);
-  const reasons: string[] = [];
-  for (const peer of peers) {
-    try {
-      await take(peer, cards, behind, options, signal);
-      return null;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!(error instanceof PeerError)) throw error;
-      reasons.push(`${peer.node} at ${peer.peer}: ${error.code}, ${error.message}`);
-    }
-  }
-  return reasons.join('; ');
 }
 
 /** @throws {PeerError} */
@@ -300,7 +195,7 @@ async function take(
   { node, peer }: Card,
   cards: readonly Card[],
   { folder, position, founding }: LaggingNode,
-  options: CatchUpOptions,
+  options: FolderOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { tell, secret, tls } = options;

@@ -16,7 +16,7 @@ import {
   type Voter,
 } from './etcd-quorum.js';
 import { type Reply, type Respond, Server, type ServerStream } from './etcd-server.js';
-import type { Command, EtcdStore } from './etcd-store.js';
+import type { EtcdStore } from './etcd-store.js';
 
 /** Intervals of attempts to connect and to resend, and the time after which gRPC gives up. */
 const RETRY_MS = { connect: 100, send: 200, giveUp: 13_000 } as const;
@@ -131,12 +131,15 @@ export class SimulatedEtcd implements QuorumHost {
 
   /** Fills the members' disks, or frees them as an operator does, who then disarms the alarms. */
   full(on: boolean): void {
+    const wasFull = this.#isFull;
     for (const server of this.#servers) server.isFull = on;
     if (on) return;
-    for (const { store, id } of this.#servers) {
-      store.defragment();
-      if (this.newest.alarms.has(id)) void this.#disarm(id);
-    }
+    for (const { store } of this.#servers) store.defragment();
+    if (wasFull) void this.#disarm();
+  }
+
+  get #isFull(): boolean {
+    return this.#servers[0]!.isFull;
   }
 
   apply(voter: Voter, entry: Entry): void {
@@ -147,13 +150,14 @@ export class SimulatedEtcd implements QuorumHost {
     this.#servers[voter.index]!.onLeader();
   }
 
-  async #disarm(memberID: string): Promise<void> {
-    const request = { action: 'DEACTIVATE', memberID, alarm: 'NOSPACE' } as const;
-    const command: Command = { name: 'Maintenance/Alarm', request };
-    while (this.newest.alarms.has(memberID) && !this.#servers[0]!.isFull) {
+  /** Disarms alarms until the disks are full again, because a member can raise one late. */
+  async #disarm(): Promise<void> {
+    for (; !this.#isFull; await sleep(this.clock, ELECTION_MS)) {
       const { leader } = this.#quorum;
-      if (leader) this.#quorum.propose(leader, command, () => {});
-      await sleep(this.clock, ELECTION_MS);
+      for (const memberID of leader ? this.newest.alarms : []) {
+        const request = { action: 'DEACTIVATE', memberID, alarm: 'NOSPACE' } as const;
+        this.#quorum.propose(leader!, { name: 'Maintenance/Alarm', request }, () => {});
+      }
     }
   }
 }

@@ -1,7 +1,9 @@
 /** A machine of a simulated cluster: its disk, and the process of a node while one runs. */
 import { ClusterNetwork, type LaggingNode } from '../../cluster/network.js';
 import { EtcdOrder } from '../../cluster/order/etcd.js';
-import { OrderError } from '../../cluster/order/order.js';
+import { type Card, OrderError } from '../../cluster/order/order.js';
+import { catchUp } from '../../cluster/peer/catch-up.js';
+import { PeerError } from '../../cluster/peer/proof.js';
 import { ProcessClock, type SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedDisk } from '../../cluster/simulated/disk.js';
 import type { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
@@ -136,7 +138,7 @@ export class SimulatedNode {
       genesis: { network_id: NETWORK, voting_period_ms: plan.votingPeriodMs },
       warn: (line) => this.#world.tell(host, `warns: ${line}`),
       onFatal: failed,
-      catchUp: (behind) => this.#catchUp(behind, clock),
+      catchUp: (behind) => this.#catchUp(behind, order, clock),
     }).then((network) => {
       if (isRunning()) this.#opened(network, ordered);
     }, failed);
@@ -150,6 +152,7 @@ export class SimulatedNode {
       this.#world.checks.fail('safety', 'serves too early', text);
     }
     this.#world.tell(this.host, `serves from entry ${seq}, batch ${order!.version}`);
+    network.peersAt(this.host);
     this.network = network;
     this.#steadySince = this.#world.time.monotonic();
     this.#seen = { seq: -1, event: event_seq };
@@ -256,20 +259,31 @@ export class SimulatedNode {
     });
   }
 
-  /** Fetches the data of a node that has more, unless one of them ends meanwhile. */
-  async #catchUp({ position }: LaggingNode, clock: ProcessClock): Promise<void> {
+  #catchUp(behind: LaggingNode, order: EtcdOrder, clock: ProcessClock): Promise<void> {
+    return catchUp(behind, {
+      ...{ host: clock, order, node: this.name, newId: this.#newId, version: '' },
+      signal: new AbortController().signal,
+      take: (peer) => this.#take(peer, behind, clock),
+      tell: (line) => this.#world.tell(this.host, line),
+      waiting: () => {},
+    });
+  }
+
+  /** Copies the data of a peer, unless its process ends or the link is cut. */
+  async #take({ node }: Card, { position }: LaggingNode, clock: ProcessClock): Promise<void> {
     const { least, most } = SNAPSHOT_MS;
-    for (;;) {
-      const versionOf = (node: SimulatedNode) => node.disk.content.meta()?.order?.version ?? 0;
-      const ahead = this.#world.nodes.filter(
-        (node) => node.network && node.isSound && versionOf(node) > position.order.version,
-      );
-      const sender = ahead.sort((a, b) => versionOf(b) - versionOf(a))[0];
-      const sending = sender?.clock;
-      await sleep(clock, least + (most - least) * this.#random());
-      if (!sender || sender.clock !== sending) continue;
-      this.#world.tell(this.host, `has a snapshot of ${sender.name}`);
-      return this.disk.replace(sender.disk);
-    }
+    const { links } = this.#world.etcd;
+    const peer = this.#world.nodes.find(({ name }) => name === node)!;
+    const sending = peer.network && peer.clock;
+    const isOpen = () => links.isOpen(this.host, peer.host) && links.isOpen(peer.host, this.host);
+    if (!sending || !isOpen()) throw new PeerError('NO_RESPONSE', { reason: 'link cut' });
+    const { version } = peer.disk.content.meta()!.order!;
+    const own = position.order.version;
+    if (version <= own) throw new PeerError('NOT_AHEAD', { version, own });
+    await sleep(clock, least + (most - least) * this.#random());
+    if (peer.clock !== sending || !isOpen()) throw new PeerError('TRANSFER_TIMEOUT', {});
+    if (!peer.isSound) throw new PeerError('HASH_MISMATCH', {});
+    this.#world.tell(this.host, `has a snapshot of ${peer.name}`);
+    await this.disk.replace(peer.disk);
   }
 }

@@ -461,8 +461,8 @@ class ClusterWorld implements Surroundings {
       case 'etcd full':
         return this.#fillEtcd();
       case 'order compacted':
-        void this.#compact();
-        return null;
+        node.kill(false);
+        return () => void this.#compact().then(() => node.start());
       case 'link cut':
         etcd.cut(from, to, !oneWay);
         return () => etcd.mend();
@@ -544,7 +544,7 @@ class ClusterWorld implements Surroundings {
     return () => this.etcd.full(false);
   }
 
-  /** Deletes the part of the order that the disk with the most holds. */
+  /** Deletes the part of the order that the disk with the most holds, while a node is away. */
   async #compact(): Promise<void> {
     if (this.#hadDamage) return;
     const kept = this.nodes.map(({ disk }) => disk.content.meta()?.order?.revision ?? 0);

@@ -43,57 +43,52 @@ function reasonsOf(told: readonly Told[]): Record<string, number> {
   return found;
 }
 
-test.skipIf(!hasEtcd)(
-  'faults: acknowledged requests survive if processes die and stall',
-  async () => {
-    const below = drawnFrom(seed);
-    const order = await etcd({ members: 3, args: ['--pre-vote'] });
-    const folder = temporaryFolder();
-    const args = ['--voting-period-ms', '3000'];
-    const start = (name: string) =>
-      nodeProcess({ cluster: order.url, name, folder: join(folder, name), args });
-    const nodes = [await start('n1'), await start('n2'), await start('n3')];
-    const told = [];
-    for (const [index, by] of agents.entries()) told.push(await insist(nodes, register(by), index));
-    const { epoch } = (await positionOf(nodes[0]!))!;
-    const hops = hopper(nodes, ada, epoch);
-    const load = mixedLoad(nodes, agents, drawnFrom(seed + 1));
-    const around = { nodes, order, below, more: load.more };
-    const drawn: string[] = [];
-    const pauses: Record<string, number> = {};
-    const begun = performance.now();
-    const seconds = () => (performance.now() - begun) / 1_000;
-    while (drawn.length < counts.clusterFaults) {
-      // Draws each fault once before any fault repeats.
-      const name = names[drawn.length] ?? names[below(names.length)]!;
-      drawn.push(name);
-      const from = performance.now();
-      await faults[name]!(around);
-      await load.more(15);
-      const pause = longestPause(load.doneAt, from, performance.now());
-      pauses[name] = Math.max(pauses[name] ?? 0, Math.round(pause));
-    }
-    await load.stop();
-    told.push(...load.told);
-    const context = `FOLKMOOT_TEST_SEED=${seed}: ${drawn.join(', ')}`;
-    const asked = `${load.reads} reads, ${hops.hops} hops, writes ${JSON.stringify(reasonsOf(told))}`;
-    const found = `longest without a write done, ms: ${JSON.stringify(pauses)}`;
-    process.stdout.write(
-      `${drawn.length} faults, ${Math.round(seconds())} s: ${asked}; ${found}\n`,
-    );
-    const refused = told.filter((one) => !isDone(one) && one.status !== null && one.status !== 503);
-    expect(
-      refused.filter(({ reason }) => !usual.has(reason)),
-      context,
-    ).toEqual([]);
-    expect(told.filter(({ sent }) => sent > 1).length, context).toBeGreaterThan(0);
-    const { event_seq } = await expectTogether(nodes);
-    await expect
-      .poll(() => hops.seqs.at(-1) ?? 0, { timeout: 120_000 })
-      .toBeGreaterThanOrEqual(event_seq);
-    await hops.stop();
-    expect(hops.seqs, context).toEqual(hops.seqs.map((_, index) => index + 1));
-    expect(hops.hops).toBeGreaterThan(3);
-    await expectKept(nodes, told);
-  },
-);
+test.skipIf(!hasEtcd)('faults: acknowledged requests survive faults of processes', async () => {
+  const below = drawnFrom(seed);
+  const order = await etcd({ members: 3, args: ['--pre-vote'] });
+  const folder = temporaryFolder();
+  const args = ['--voting-period-ms', '3000'];
+  const start = (name: string) =>
+    nodeProcess({ cluster: order.url, name, folder: join(folder, name), args });
+  const nodes = [await start('n1'), await start('n2'), await start('n3')];
+  const told = [];
+  for (const [index, by] of agents.entries()) told.push(await insist(nodes, register(by), index));
+  const { epoch } = (await positionOf(nodes[0]!))!;
+  const hops = hopper(nodes, ada, epoch);
+  const load = mixedLoad(nodes, agents, drawnFrom(seed + 1));
+  const around = { nodes, order, below, more: load.more };
+  const drawn: string[] = [];
+  const pauses: Record<string, number> = {};
+  const begun = performance.now();
+  const seconds = () => (performance.now() - begun) / 1_000;
+  while (drawn.length < counts.clusterFaults) {
+    // Draws each fault once before any fault repeats.
+    const name = names[drawn.length] ?? names[below(names.length)]!;
+    drawn.push(name);
+    const from = performance.now();
+    await faults[name]!(around);
+    await load.more(15);
+    const pause = longestPause(load.doneAt, from, performance.now());
+    pauses[name] = Math.max(pauses[name] ?? 0, Math.round(pause));
+  }
+  await load.stop();
+  told.push(...load.told);
+  const context = `FOLKMOOT_TEST_SEED=${seed}: ${drawn.join(', ')}`;
+  const asked = `${load.reads} reads, ${hops.hops} hops, writes ${JSON.stringify(reasonsOf(told))}`;
+  const found = `longest without a write done, ms: ${JSON.stringify(pauses)}`;
+  process.stdout.write(`${drawn.length} faults, ${Math.round(seconds())} s: ${asked}; ${found}\n`);
+  const refused = told.filter((one) => !isDone(one) && one.status !== null && one.status !== 503);
+  expect(
+    refused.filter(({ reason }) => !usual.has(reason)),
+    context,
+  ).toEqual([]);
+  expect(told.filter(({ sent }) => sent > 1).length, context).toBeGreaterThan(0);
+  const { event_seq } = await expectTogether(nodes);
+  await expect
+    .poll(() => hops.seqs.at(-1) ?? 0, { timeout: 120_000 })
+    .toBeGreaterThanOrEqual(event_seq);
+  await hops.stop();
+  expect(hops.seqs, context).toEqual(hops.seqs.map((_, index) => index + 1));
+  expect(hops.hops).toBeGreaterThan(3);
+  await expectKept(nodes, told);
+});

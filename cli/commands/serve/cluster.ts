@@ -189,7 +189,7 @@ async function peersOf(
 ): Promise<Peers | null> {
   const { peerListen, peerSecret, node, networkId, verifyAll } = flags;
   if (peerListen === undefined) return null;
-  const { catchUp } = await import('../../../cluster/peer/fetch.js');
+  const { catchUpFolder } = await import('../../../cluster/peer/fetch.js');
   const { PeerServer } = await import('../../../cluster/peer/server.js');
   const tls = await readTlsFlags(flags);
   const { checkedSecret } = await import('../../../cluster/peer/proof.js');
@@ -208,7 +208,7 @@ async function peersOf(
     async catchUp(behind) {
       const door = await startStartupServer(flags.host, flags.port);
       try {
-        await catchUp(behind, {
+        await catchUpFolder(behind, {
           ...{ ...common, order, node: node!, verifyAll: verifyAll === true, signal },
           version: packageVersion(),
           waiting: (why) => door.because(why),

@@ -1,4 +1,4 @@
-/** Leases at a simulated etcd. The swarm of simulated clusters tests all other calls. */
+/** Leases and alarms at a simulated etcd. The swarm of simulated clusters tests all other calls. */
 import { Lease } from '../../../dist/cluster/etcd/client.js';
 import type { EtcdError } from '../../../dist/cluster/etcd/wire.js';
 import { sleep } from '../../../dist/engine/store/host-clock.js';
@@ -29,6 +29,20 @@ test('etcd client: a lease lasts while it is renewed, also over an election', as
   await one.revokeLease(other.id);
   await sleep(clock, 2_000);
   expect(other.lost.aborted).toBe(true);
+});
+
+test('etcd client: an etcd that is freed disarms an alarm that is raised late', async () => {
+  const { clock, client, etcd } = simulatedEtcd(seed);
+  const one = client();
+  for (let ms = 0; ms < 10; ms += 0.5) {
+    etcd.full(true);
+    const asked = one.put('k', '').catch(() => null);
+    await sleep(clock, ms);
+    etcd.full(false);
+    await asked;
+    await sleep(clock, 3_000);
+    expect(await one.alarms()).toEqual([]);
+  }
 });
 
 test('etcd client: a holder that is cut off knows its lease lost before its keys are', async () => {
