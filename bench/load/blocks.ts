@@ -3,7 +3,7 @@
  * next block can build on it and its votes can be signed before the server has seen the block. When
  * the server's chain takes a different branch, signing restarts from the head of that branch.
  */
-import { extractTransactions, voteBegin, voteEnd, voteInput } from './request-texts.js';
+import { extractTransactions, signedVote, voteBegin, voteEnd } from './request-texts.js';
 import { aheadMs, type Signers, signatureBytes, signShare, staleMs } from './signers.js';
 
 export interface Block {
@@ -59,15 +59,6 @@ interface TransactionText {
 
 const NO_TRANSACTIONS: TransactionText = { first: 0, text: new Uint8Array(Buffer.from('[]')) };
 
-const transactionTextOf = ({
-  firstTransaction,
-  parent,
-  timestamp,
-  body,
-}: Block): TransactionText => {
-  return { first: firstTransaction, text: extractTransactions(body, { parent, timestamp }) };
-};
-
 export class BlocksAhead {
   readonly #plan: BlocksPlan;
   readonly #most: number;
@@ -116,7 +107,10 @@ export class BlocksAhead {
     this.#generation += 1;
     this.#made -= this.#queue.length;
     // These transactions were never sent, so other blocks can use them.
-    for (const block of this.#queue) this.#loads.push(transactionTextOf(block));
+    for (const block of this.#queue) {
+      const text = extractTransactions(block.body, block);
+      this.#loads.push({ first: block.firstTransaction, text });
+    }
     this.#queue = [];
     this.#tip = head;
     void this.#fill();
@@ -347,7 +341,7 @@ export class Ballots {
 
   #share(signers: Signers, from: number, to: number): Promise<Uint8Array> {
     const ordinals = Array.from({ length: to - from }, (_, index) => this.voterAt(from + index));
-    const inputs = [voteInput(this.#blockHash, this.#timestamp)];
+    const inputs = [signedVote(this.#blockHash, this.#timestamp)];
     return signers.signatures({ ordinals, inputs });
   }
 }

@@ -91,7 +91,7 @@ export class Chain {
     this.#progressMs = plan.context.now();
     this.#finality = new Finality(({ hash, transactions, intendedMs }, atMs) => {
       plan.context.block(hash, transactions, intendedMs, atMs);
-      if (transactions > 0) plan.context.finalized(transactions, intendedMs, atMs);
+      if (transactions > 0) plan.context.recorder.finalized(transactions, intendedMs, atMs);
     });
     this.#watch = setInterval(() => this.#unstick(), WATCH_MS);
   }
@@ -240,7 +240,7 @@ export class Chain {
     else this.#open = voting;
     this.#progressMs = context.now();
     noteUse(record, block, senders);
-    if (block.transactions > 0) context.proposed(block.transactions, intendedMs);
+    if (block.transactions > 0) context.recorder.proposed(block.transactions, intendedMs);
     return proposalCall(voting, (outcome) => this.#proposed(voting, outcome));
   }
 
@@ -250,7 +250,9 @@ export class Chain {
     if (outcome.kind === 'unfinished') return;
     if (outcome.kind === 'accepted') {
       const { block, intendedMs } = voting.plan;
-      if (block.transactions > 0) context.transactionsAccepted(block.transactions, intendedMs);
+      if (block.transactions > 0) {
+        context.recorder.transactionsAccepted(block.transactions, intendedMs);
+      }
       const answer = outcome.data as ProposeAnswer;
       // For any other response, the stream event decides.
       if (typeof answer.block_hash === 'string') this.#opens(voting, answer.block_hash, answer);

@@ -53,8 +53,7 @@ function contextOf(options: LoadOptions): RunContext {
     nodes: null as never,
     now: () => performance.now(),
     send: (call) => call.completed({ kind: 'unfinished' }),
-    ...{ wake: nothing, proposed: nothing, transactionsAccepted: nothing, finalized: nothing },
-    ...{ block: nothing, delivered: nothing, deliveries: nothing },
+    ...{ recorder: null as never, wake: nothing, block: nothing },
     fail: (reason) => {
       throw loadError('NOTHING_MEASURED', { reason });
     },

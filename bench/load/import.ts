@@ -1,8 +1,9 @@
 /**
- * Imports the scenarios of k6 and the phases of Artillery. A k6 script is not run: its object
- * literal `scenarios: { ... }` is parsed. What has no counterpart is reported as a note.
+ * Imports the scenarios of k6 and the phases of Artillery. A k6 script is not run: only its object
+ * `scenarios: { ... }` is evaluated, alone. A member without a counterpart is reported as a note.
  */
-
+import { RuleError } from '../../engine/rules/rule.js';
+import { createMachines } from '../../engine/rules/sandbox.js';
 import { executorNames } from './executors.js';
 import { loadError } from './messages.js';
 import { workloadNames } from './options.js';
@@ -17,16 +18,18 @@ export interface Imported {
 }
 
 /** @throws {Failure} `IMPORT_INVALID` if the text has neither scenarios nor phases. */
-export function importLoad(text: string, yaml: unknown): Imported {
+export async function importLoad(text: string, yaml: unknown): Promise<Imported> {
   const tree = isTree(yaml) ? yaml : {};
   const config = isTree(tree.config) ? tree.config : tree;
   if (Array.isArray(config.phases)) return importPhases(config);
   const options = isTree(tree.options) ? tree.options : tree;
-  const scenarios = isTree(options.scenarios) ? options.scenarios : literalIn(text, 'scenarios');
-  const thresholds = isTree(options.thresholds)
-    ? options.thresholds
-    : literalIn(text, 'thresholds');
-  if (isTree(scenarios)) return importScenarios(scenarios, isTree(thresholds) ? thresholds : {});
+  const objectOf = async (name: string): Promise<Tree | null> => {
+    if (isTree(options[name])) return options[name];
+    const literal = literalIn(text, name);
+    return literal === null ? null : evaluate(literal);
+  };
+  const scenarios = await objectOf('scenarios');
+  if (scenarios) return importScenarios(scenarios, (await objectOf('thresholds')) ?? {});
   throw loadError('IMPORT_INVALID', { reason: 'no k6 scenarios and no Artillery phases' });
 }
 
@@ -206,76 +209,39 @@ function ensured(ensure: unknown, notes: string[]): string[] {
   );
 }
 
-/** Returns the object after `name:` in a script, or null. */
-function literalIn(text: string, name: string): unknown {
-  const found = new RegExp(`\\b${name}['"]?\\s*:\\s*(?=\\{)`).exec(text);
-  return found ? new Literal(text, found.index + found[0].length).value() : null;
+/** Texts and comments, in which brackets mean nothing, and brackets. */
+const tokens = /\/\/.*|\/\*[^]*?\*\/|(["'`])(?:\\[^]|(?!\1)[^])*\1|[[{(]|[\]})]/g;
+
+/** Returns the text of the object after `name:` in a script, or null. */
+function literalIn(text: string, name: string): string | null {
+  const start = new RegExp(`\\b${name}['"]?\\s*:\\s*(?=\\{)`).exec(text);
+  if (!start) return null;
+  const rest = text.slice(start.index + start[0].length);
+  let depth = 0;
+  for (const { 0: token, index } of rest.matchAll(tokens)) {
+    if (/^[[{(]$/.test(token)) depth += 1;
+    if (/^[\]})]$/.test(token)) depth -= 1;
+    if (depth === 0) return rest.slice(0, index + 1);
+  }
+  throw loadError('IMPORT_INVALID', { reason: `no end of ${name}` });
 }
 
-/** Parses the literals of JavaScript: objects, lists, texts, numbers and constants. */
-class Literal {
-  readonly #text: string;
-  #at: number;
+const FUEL = 5_000_000;
 
-  constructor(text: string, at: number) {
-    this.#text = text;
-    this.#at = at;
-  }
-
-  value(depth = 0): unknown {
-    if (depth > 32) throw this.#error('less nesting');
-    this.#space();
-    if (this.#takes(/\{/y) !== null) return this.#object(depth);
-    if (this.#takes(/\[/y) !== null) return this.#list(depth);
-    const quoted = this.#takes(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\$]|\\.)*`/y);
-    if (quoted !== null) return quoted.slice(1, -1).replace(/\\(.)/g, '$1');
-    const number = this.#takes(/[+-]?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?/iy);
-    if (number !== null) return Number(number.replaceAll('_', ''));
-    const word = this.#takes(/true|false|null|undefined/y);
-    if (word !== null) return { true: true, false: false }[word] ?? null;
-    throw this.#error('a literal value');
-  }
-
-  #object(depth: number): Tree {
-    const members: [string, unknown][] = [];
-    for (;;) {
-      this.#space();
-      if (this.#takes(/\}/y) !== null) return Object.fromEntries(members);
-      const key = this.#takes(/[A-Za-z_$][\w$]*|"[^"\\\n]*"|'[^'\\\n]*'/y);
-      this.#space();
-      if (key === null || this.#takes(/:/y) === null) throw this.#error('a key and a colon');
-      members.push([key.replace(/^["']|["']$/g, ''), this.value(depth + 1)]);
-      this.#space();
-      if (this.#takes(/,/y) === null && this.#text[this.#at] !== '}') throw this.#error('a comma');
-    }
-  }
-
-  #list(depth: number): unknown[] {
-    const items: unknown[] = [];
-    for (;;) {
-      this.#space();
-      if (this.#takes(/\]/y) !== null) return items;
-      items.push(this.value(depth + 1));
-      this.#space();
-      if (this.#takes(/,/y) === null && this.#text[this.#at] !== ']') throw this.#error('a comma');
-    }
-  }
-
-  #space(): void {
-    this.#takes(/(?:\s|\/\/[^\n]*|\/\*[\s\S]*?\*\/)*/y);
-  }
-
-  #takes(pattern: RegExp): string | null {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text);
-    if (found) this.#at = pattern.lastIndex;
-    return found?.[0] ?? null;
-  }
-
-  #error(expected: string): Error {
-    const line = this.#text.slice(0, this.#at).split('\n').length;
-    const found = this.#text.slice(this.#at, this.#at + 20).split('\n')[0];
-    const reason = `line ${line}: ${JSON.stringify(found)} (expected ${expected})`;
-    return loadError('IMPORT_INVALID', { reason });
+/** Evaluates an object in the sandbox, which reaches nothing outside of it. */
+async function evaluate(literal: string): Promise<Tree> {
+  const machine = (await createMachines())();
+  const valueOf = (run: () => string): unknown => {
+    const reply = run();
+    if (reply[0] === 'V') return JSON.parse(reply.slice(1) || 'null');
+    const text = reply[0] === 'T' ? machine.call('thrown', FUEL, null) : reply;
+    throw loadError('IMPORT_INVALID', { reason: text.slice(1).split('\n')[0]! });
+  };
+  try {
+    valueOf(() => machine.load(`export default { read: () => (${literal}) }`, FUEL));
+    return valueOf(() => machine.call('["call","read",[]]', FUEL, null)) as Tree;
+  } catch (error) {
+    if (!(error instanceof RuleError)) throw error;
+    throw loadError('IMPORT_INVALID', { reason: `the scenarios exceed a limit: ${error.fault}` });
   }
 }

@@ -54,7 +54,7 @@ export class Measurement {
   #workload: Workload | null = null;
   /** Measured time. Infinite until known, so that nothing is measured earlier. */
   readonly #window = { startMs: Number.POSITIVE_INFINITY, endMs: Number.POSITIVE_INFINITY };
-  recorder: Recorder;
+  readonly recorder: Recorder;
   #schedule: Schedule | null = null;
   #lanes: readonly Lane[] = [];
   #stops: NodeJS.Timeout[] = [];
@@ -83,7 +83,9 @@ export class Measurement {
         this.#schedule?.pump();
       },
     });
-    this.recorder = this.#newRecorder();
+    const { finalityTimeoutMs } = options;
+    const scenarios = this.#scenarios.length;
+    this.recorder = new Recorder(this.#window, finalityTimeoutMs, this.#nodes, scenarios);
     this.#sender = new Sender({
       nodes: this.#nodes,
       connections: Math.max(options.connections, usersOf(options)),
@@ -129,18 +131,13 @@ export class Measurement {
       now,
       send: (call) => this.#sender.sendUnscheduled(call),
       wake: () => this.#schedule?.pump(),
-      proposed: (count, intendedMs) => this.recorder.proposed(count, intendedMs),
-      transactionsAccepted: (count, intendedMs) =>
-        this.recorder.transactionsAccepted(count, intendedMs),
-      finalized: (count, intendedMs, atMs) => this.recorder.finalized(count, intendedMs, atMs),
+      recorder: this.recorder,
       block: (hash, transactions, intendedMs, finalMs) =>
         this.#onBlock({
           ...{ hash, transactions, measured: this.recorder.measures(intendedMs) },
           scheduled_ms: toWallMs(intendedMs),
           final_ms: finalMs === null ? null : toWallMs(finalMs),
         }),
-      delivered: (latencyMs, intendedMs) => this.recorder.delivered(latencyMs, intendedMs),
-      deliveries: (change, intendedMs) => this.recorder.deliveries(change, intendedMs),
       fail,
     };
   }
@@ -156,9 +153,10 @@ export class Measurement {
     this.#window.startMs = begunMs + warmupMs;
     this.#window.endMs = this.#window.startMs + durationMs;
     this.startedAt = new Date((shard?.startAtMs ?? Date.now()) + warmupMs);
-    this.recorder = this.#newRecorder(begunMs);
+    const { faults = [] } = this.#options;
+    this.recorder.faults = new FaultRecord(faults, begunMs, this.#window);
     this.#workload = workload;
-    for (const fault of this.#options.faults ?? []) this.#plan(fault, begunMs);
+    for (const fault of faults) this.#plan(fault, begunMs);
     this.#schedule = this.#newSchedule(workload, begunMs);
     const warmedUp = setTimeout(() => {
       this.#loopAtStart = performance.eventLoopUtilization();
@@ -191,13 +189,6 @@ export class Measurement {
     for (const stop of this.#stops) clearTimeout(stop);
     this.#nodes.close();
     this.#sender.close();
-  }
-
-  #newRecorder(begunMs = 0): Recorder {
-    const { finalityTimeoutMs, faults = [] } = this.#options;
-    const record = new FaultRecord(faults, begunMs, this.#window);
-    const scenarios = this.#scenarios.length;
-    return new Recorder(this.#window, finalityTimeoutMs, this.#nodes, scenarios, record);
   }
 
   #plan(fault: FaultPlan, begunMs: number): void {

@@ -17,7 +17,7 @@ import {
 } from './percentiles.js';
 import type { LoadResult, Operation, Percentiles, Second } from './result.js';
 import type { Exchange } from './sender.js';
-import type { CallOutcome, RunContext } from './workload.js';
+import type { CallOutcome } from './workload.js';
 
 export type Half = LoadResult['arrivals']['halves'][number];
 
@@ -89,28 +89,24 @@ export class Recorder {
   readonly #nodes: Nodes;
   /** Counts from which recovery is judged. */
   readonly #pace: Record<'accepted' | 'finalized', Counts>;
-  readonly #faults: FaultRecord;
   readonly #tracks: readonly Track[];
   readonly #delivery = { expected: 0, delivered: 0, holes: 0, disconnects: 0 };
   readonly #latency = newHistogram();
   /** Updates that subscribers must receive. All receive an update at about the same time. */
   #updates = 0;
 
-  /** @param scenarios number of scenarios. */
-  constructor(
-    window: Window,
-    finalityTimeoutMs: number,
-    nodes: Nodes,
-    scenarios: number,
-    faults: FaultRecord = new FaultRecord([], 0, window),
-  ) {
-    this.#faults = faults;
+  /** Record of the faults, which is known when the run starts. */
+  faults: FaultRecord;
+
+  /** @param window measured time; infinite until it is known @param scenarios their number */
+  constructor(window: Window, finalityTimeoutMs: number, nodes: Nodes, scenarios: number) {
+    this.faults = new FaultRecord([], 0, window);
     this.#window = window;
     this.#tracks = Array.from({ length: scenarios }, () => new Track());
     this.#nodes = nodes;
     const counts = () => new Counts(() => window.startMs);
     this.#pace = { accepted: counts(), finalized: counts() };
-    this.#seconds = new Seconds(window.startMs);
+    this.#seconds = new Seconds(window);
     this.#transactions = new Transactions(finalityTimeoutMs, nodes);
   }
 
@@ -152,7 +148,7 @@ export class Recorder {
     const track = this.#tracks[arrival.scenario]!;
     track.ended += 1;
     if (outcome.kind !== 'unfinished') {
-      this.#faults.completed(outcome.kind === 'accepted', intendedMs, atMs);
+      this.faults.completed(outcome.kind === 'accepted', intendedMs, atMs);
     }
     if (outcome.kind === 'accepted') {
       record(track.halves[this.#half(intendedMs)], responseMs);
@@ -164,6 +160,7 @@ export class Recorder {
     }
   }
 
+  /** Records transactions that were proposed for the arrival scheduled at this time. */
   proposed(count: number, intendedMs: number): void {
     if (this.measures(intendedMs)) this.#transactions.proposed(count, intendedMs);
   }
@@ -172,6 +169,7 @@ export class Recorder {
     if (this.measures(intendedMs)) this.#transactions.accepted(count);
   }
 
+  /** Records transactions that the event stream showed as final at `atMs`. */
   finalized(count: number, intendedMs: number, atMs: number): void {
     if (!this.measures(intendedMs)) return;
     const counted = this.#transactions.finalized(count, intendedMs, atMs);
@@ -180,14 +178,20 @@ export class Recorder {
     this.#progress('finalized', intendedMs, atMs, counted);
   }
 
+  /** Records that a subscriber received an event this long after the time of its cause. */
   delivered(latencyMs: number, intendedMs: number): void {
     if (!this.measures(intendedMs)) return;
     this.#delivery.delivered += 1;
     record(this.#latency, latencyMs);
   }
 
+  /** Adds to counts. The time is that of the cause, or of the preceding request. */
   deliveries(
-    { expected = 0, holes = 0, disconnects = 0 }: Parameters<RunContext['deliveries']>[0],
+    {
+      expected = 0,
+      holes = 0,
+      disconnects = 0,
+    }: { expected?: number; holes?: number; disconnects?: number },
     intendedMs: number,
   ): void {
     if (!this.measures(intendedMs)) return;
@@ -234,8 +238,8 @@ export class Recorder {
       operations: [...this.#tallies.values()].map((tally) => tally.result(summary)),
       seconds,
       ...this.#outages(untilMs),
-      ...this.#faults.result(seconds, untilMs),
-      failedInFaults: this.#faults.failed,
+      ...this.faults.result(seconds, untilMs),
+      failedInFaults: this.faults.failed,
       lag: summary(merged(this.#tracks.map(({ lag }) => lag))),
       tracks,
     };
@@ -293,12 +297,12 @@ export class Recorder {
 type Counter = 'intended' | 'sent' | 'accepted' | 'failed' | 'finalized_transactions';
 
 class Seconds {
-  readonly #startMs: number;
+  readonly #window: Window;
   readonly #rows: Second[] = [];
   readonly #response = newHistogram();
 
-  constructor(startMs: number) {
-    this.#startMs = startMs;
+  constructor(window: Window) {
+    this.#window = window;
   }
 
   count(what: Counter, atMs: number, by = 1): void {
@@ -329,7 +333,7 @@ class Seconds {
   }
 
   #row(atMs: number): Second {
-    const second = Math.max(0, Math.floor((atMs - this.#startMs) / 1000));
+    const second = Math.max(0, Math.floor((atMs - this.#window.startMs) / 1000));
     while (this.#rows.length <= second) {
       this.#finish();
       this.#rows.push(emptyRow(this.#rows.length));

@@ -1,13 +1,11 @@
 /**
- * Texts of blocks and votes, built by hand, and tasks for the signing threads. Members are in
- * canonical order (RFC 8785), so the signed text is identical to the sent text, and nothing is
- * encoded twice. A test compares the texts with `engine/protocol/signing.ts`. Optional fields are
- * included, because a different server may require them.
+ * Texts of blocks and votes, and tasks for the signing threads. The signed text is identical to the
+ * sent text, because both are canonical. Transactions are encoded once, and then copied as bytes.
+ * Optional fields are included, because a different server may require them.
  */
+import { canonical } from '../../engine/protocol/canonical.js';
+import { proposalInput, voteInput } from '../../engine/protocol/signing.js';
 import type { Payload } from './options.js';
-
-const MEME = '"meme_content":{"content":"load","tags":[],"type":"text"}';
-const DIFF = '"state_diff":{"additions":{},"deletions":{}}';
 
 interface ProposalParts {
   parent: string;
@@ -15,59 +13,53 @@ interface ProposalParts {
   transactions: Uint8Array;
 }
 
+/** A proposal without its transactions, whose list is the last member of the canonical text. */
+const outline = ({ parent, timestamp }: Omit<ProposalParts, 'transactions'>) => ({
+  meme_content: { content: 'load', tags: [], type: 'text' },
+  parent_hash: parent,
+  state_diff: { additions: {}, deletions: {} },
+  ...{ timestamp, transactions: [] },
+});
+
+const EMPTY = '[]}';
+
+/** Puts the transactions in place of the empty list at the end of a text. */
+const filled = (text: string, transactions: Uint8Array, end = '}'): Buffer =>
+  Buffer.concat([Buffer.from(text.slice(0, -EMPTY.length)), transactions, Buffer.from(end)]);
+
 /** Returns the text that a proposal's signature covers. */
-export function proposalInput({ parent, timestamp, transactions }: ProposalParts): Buffer {
-  const before = `agentnet-v1-block\n${opening(parent, timestamp)}`;
-  return Buffer.concat([Buffer.from(before), transactions, Buffer.from('}')]);
-}
+export const signedProposal = (parts: ProposalParts): Buffer =>
+  filled(proposalInput(outline(parts)), parts.transactions);
 
 /** Returns the text that is hashed for a proposal, including the producer's key and the network. */
-export function blockHashInput(
-  { parent, timestamp, transactions }: ProposalParts,
-  producer: string,
-  networkId: string,
-): Buffer {
-  const before =
-    `agentnet-v1-blockhash\n{${MEME},"network_id":${JSON.stringify(networkId)},` +
-    `"parent_hash":"${parent}","producer":"${producer}",${DIFF},"timestamp":"${timestamp}",` +
-    '"transactions":';
-  return Buffer.concat([Buffer.from(before), transactions, Buffer.from('}')]);
+export function hashedProposal(parts: ProposalParts, producer: string, network_id: string): Buffer {
+  const text = canonical({ ...outline(parts), producer, network_id });
+  return filled(`agentnet-v1-blockhash\n${text}`, parts.transactions);
 }
 
-export function proposalBody(parts: ProposalParts, signature: string): Buffer {
-  const before = Buffer.from(opening(parts.parent, parts.timestamp));
-  return Buffer.concat([before, parts.transactions, Buffer.from(closing(signature))]);
-}
+export const proposalBody = (parts: ProposalParts, signature: string): Buffer =>
+  filled(canonical(outline(parts)), parts.transactions, closing(signature));
 
 /** Returns the transactions in a proposal body. */
-export function extractTransactions(
+export const extractTransactions = (
   body: Uint8Array,
-  { parent, timestamp }: Pick<ProposalParts, 'parent' | 'timestamp'>,
-): Uint8Array {
-  return body.slice(opening(parent, timestamp).length, -closing('0'.repeat(128)).length);
-}
+  parts: Omit<ProposalParts, 'transactions'>,
+): Uint8Array =>
+  body.slice(canonical(outline(parts)).length - EMPTY.length, -closing('0'.repeat(128)).length);
 
 const closing = (signature: string) => `,"signature":"${signature}"}`;
 
-function opening(parent: string, timestamp: string): string {
-  const times = `"timestamp":"${timestamp}","transactions":`;
-  return `{${MEME},"parent_hash":"${parent}",${DIFF},${times}`;
-}
+/** An approval without its signature, which is equal for all voters on a block. */
+const approval = (block_hash: string, timestamp: string) => ({
+  ...{ block_hash, decision: 'approve', meme_references: [], reason: 'it adds up', timestamp },
+});
 
-/** Returns an approval without its signature. The text is equal for all voters on a block. */
-function approval(blockHash: string, timestamp: string): string {
-  const what = `"block_hash":"${blockHash}","decision":"approve"`;
-  return `{${what},"meme_references":[],"reason":"it adds up","timestamp":"${timestamp}"`;
-}
-
-export function voteInput(blockHash: string, timestamp: string): string {
-  return `agentnet-v1-vote\n${approval(blockHash, timestamp)}}`;
-}
+export const signedVote = (blockHash: string, timestamp: string): string =>
+  voteInput(approval(blockHash, timestamp));
 
 /** Returns the start of a vote. A vote consists of this text, the signature, and `voteEnd`. */
-export function voteBegin(blockHash: string, timestamp: string): string {
-  return `${approval(blockHash, timestamp)},"signature":"`;
-}
+export const voteBegin = (blockHash: string, timestamp: string): string =>
+  `${canonical(approval(blockHash, timestamp)).slice(0, -1)},"signature":"`;
 
 export const voteEnd = '"}';
 
@@ -87,23 +79,10 @@ export function sizeOf({ sizes }: Payload, number: number): number {
  */
 export function transactionData(run: string, number: number, payload: Payload = {}): string {
   const { lines = [] } = payload;
-  const data = lines.length > 0 ? `,"data":${JSON.stringify(lines[number % lines.length])}` : '';
-  const start = `{"type":"load","run":"${run}","number":${number}${data}`;
-  const missing = sizeOf(payload, number) - start.length - 1;
-  return missing > ',"fill":""'.length
-    ? `${start},"fill":"${'-'.repeat(missing - ',"fill":""'.length)}"}`
-    : `${start}}`;
-}
-
-export function transactionText(one: {
-  data: string;
-  hash: string;
-  sender: string;
-  signature: string;
-}): string {
-  const { data, hash, sender, signature } = one;
-  const signed = `"sender":"${sender}","signature":"${signature}"`;
-  return `{"data":${JSON.stringify(data)},"hash":"${hash}",${signed}}`;
+  const data = lines.length > 0 ? { data: lines[number % lines.length] } : {};
+  const text = (fill: object) => JSON.stringify({ type: 'load', run, number, ...data, ...fill });
+  const missing = sizeOf(payload, number) - text({ fill: '' }).length;
+  return text(missing > 0 ? { fill: '-'.repeat(missing) } : {});
 }
 
 export interface WorkerSetting {

@@ -7,15 +7,14 @@ import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js
 import { sha256Hex, transactionInput } from '../../engine/protocol/signing.js';
 import { deriveSecret } from '../../sim/agents/port.js';
 import {
-  blockHashInput,
+  hashedProposal,
   type LinkedBlock,
   type LinkTask,
   proposalBody,
-  proposalInput,
   type SignTask,
+  signedProposal,
   type TransactionTask,
   transactionData,
-  transactionText,
   type WorkerSetting,
 } from './request-texts.js';
 
@@ -56,7 +55,7 @@ export function transactions({ first, count, senders }: TransactionTask): Uint8A
     const hash = sha256Hex(data);
     const input = Buffer.from(transactionInput(setting.networkId, hash));
     const signature = hexOf(sign(input, key));
-    texts.push(transactionText({ data, hash, sender: key.publicKeyHex, signature }));
+    texts.push(JSON.stringify({ data, hash, sender: key.publicKeyHex, signature }));
   }
   return new Uint8Array(Buffer.from(`[${texts.join(',')}]`));
 }
@@ -67,8 +66,8 @@ export function links({ parent, blocks }: LinkTask): LinkedBlock[] {
   return blocks.map(({ producer, timestamp, transactions }) => {
     const parts = { parent: tip, timestamp, transactions };
     const key = keyOf(producer);
-    const signature = hexOf(sign(proposalInput(parts), key));
-    const hash = sha256Hex(blockHashInput(parts, key.publicKeyHex, setting.networkId));
+    const signature = hexOf(sign(signedProposal(parts), key));
+    const hash = sha256Hex(hashedProposal(parts, key.publicKeyHex, setting.networkId));
     const linked = { parent: tip, hash, body: new Uint8Array(proposalBody(parts, signature)) };
     tip = hash;
     return linked;

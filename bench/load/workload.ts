@@ -4,6 +4,7 @@
  */
 import type { Nodes } from './nodes.js';
 import type { LoadOptions, OperationName } from './options.js';
+import type { Recorder } from './recorder.js';
 
 /** A request ready to be sent, with all expensive work done. */
 export interface Call {
@@ -54,26 +55,10 @@ export interface RunContext {
   send(call: Call): void;
   /** Reports that `next` returns a call again after arrivals had to wait. */
   wake(): void;
-  /** Reports that a proposal was sent for the arrival scheduled at `intendedMs`. */
-  proposed(count: number, intendedMs: number): void;
-  /** Reports that the proposal was accepted. */
-  transactionsAccepted(count: number, intendedMs: number): void;
-  /** Reports that the event stream showed transactions as final at `atMs`. */
-  finalized(count: number, intendedMs: number, atMs: number): void;
+  /** Takes reports of transactions and deliveries. Requests are recorded by the run. */
+  recorder: Recorder;
   /** Reports a block of the run, when its hash is known and when the stream showed it as final. */
   block(hash: string, transactions: number, intendedMs: number, finalMs: number | null): void;
-  /**
-   * Reports that a subscriber received an event `latencyMs` after the scheduled time of its cause.
-   */
-  delivered(latencyMs: number, intendedMs: number): void;
-  /**
-   * Changes the counts of expected deliveries, missing deliveries, and connections closed by the
-   * server. The time is the scheduled time of the cause, or of the preceding request.
-   */
-  deliveries(
-    change: { expected?: number; holes?: number; disconnects?: number },
-    intendedMs: number,
-  ): void;
   /** Ends the run as failed, with the figures measured so far. */
   fail(reason: string): void;
 }

@@ -116,7 +116,8 @@ class Connections implements Source {
   #lost(agent: Agent, intendedMs: number): void {
     this.#open.delete(agent);
     this.#closed += 1;
-    if (this.#row.isRead) this.#pool.context.deliveries({ disconnects: 1 }, intendedMs);
+    if (!this.#row.isRead) return;
+    this.#pool.context.recorder.deliveries({ disconnects: 1 }, intendedMs);
   }
 }
 

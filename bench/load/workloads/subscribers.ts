@@ -119,19 +119,19 @@ interface Subscriber {
   left: number;
 }
 
-type DeliveryRecord = Pick<RunContext, 'now' | 'delivered' | 'deliveries'>;
-
 class Deliveries {
-  readonly #record: DeliveryRecord;
+  readonly #now: () => number;
+  readonly #record: RunContext['recorder'];
   readonly #subscribers: Subscriber[];
   readonly #updates = new Map<number, Update>();
   #sent = 0;
   /** Scheduled time of the last update. Later problems are counted at this time. */
   #intendedMs: number;
 
-  constructor(subscribers: number, record: DeliveryRecord) {
-    this.#record = record;
-    this.#intendedMs = record.now();
+  constructor(subscribers: number, { now, recorder }: RunContext) {
+    this.#now = now;
+    this.#record = recorder;
+    this.#intendedMs = now();
     this.#subscribers = Array.from({ length: subscribers }, () => {
       return { connected: true, seq: 0, left: 0 };
     });
@@ -175,7 +175,7 @@ class Deliveries {
   received(subscriber: number, number: number | null, seq: number | null): void {
     const inOrder = seq === null || this.#numbered(subscriber, seq);
     if (number === null || number >= this.#sent) return;
-    const nowMs = this.#record.now();
+    const nowMs = this.#now();
     const update = this.#updates.get(number);
     if (!update || isMarked(update, subscriber)) {
       // Numbers that do not ascend are already counted.

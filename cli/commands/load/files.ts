@@ -138,7 +138,7 @@ export function loadImportCommand(): CliCommand {
     .description('print a load file for k6 scenarios or Artillery phases')
     .argument('<file>', 'k6 script or options, or Artillery configuration')
     .notes(`
-Reads the object literal scenarios: { ... } of a k6 script without running it,
+Reads the object scenarios: { ... } of a k6 script without running the script,
 its JSON form, or the phases of Artillery. Members that load files do not have
 are named on standard error.`)
     .examples(
@@ -155,7 +155,7 @@ are named on standard error.`)
       const document = parseDocument(text, { schema: 'core', prettyErrors: false });
       const toPlain = () => document.toJS({ maxAliasCount: 100 }) as unknown;
       const yaml = document.errors.length > 0 ? null : reading(toPlain, path);
-      const { file, notes } = importLoad(text, yaml);
+      const { file, notes } = await importLoad(text, yaml);
       for (const line of notes) writeStderr(`folkmoot: ${line}`);
       writeStdout(...stringify(file).trimEnd().split('\n'));
     });

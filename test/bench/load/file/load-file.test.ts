@@ -166,8 +166,8 @@ export const options = {
 export default function () { http.get('https://quickpizza.grafana.com'); }
 `;
 
-test('import: the six executors of a k6 script, without running it', () => {
-  const { file, notes } = importLoad(script, null);
+test('import: the six executors of a k6 script, without running it', async () => {
+  const { file, notes } = await importLoad(script, null);
   const { options, thresholds } = plan(file);
   expect(options.scenarios!.map(({ executor }) => executor)).toEqual([
     ...['shared-iterations', 'per-vu-iterations', 'constant-vus', 'ramping-vus'],
@@ -192,14 +192,14 @@ test('import: the six executors of a k6 script, without running it', () => {
 });
 
 test('import: k6 options as JSON give the same load file', async () => {
-  const { file } = importLoad(script, null);
+  const { file } = await importLoad(script, null);
   const json = JSON.stringify({ scenarios: file.scenarios });
-  expect(importLoad(json, parse(json)).file.scenarios).toEqual(file.scenarios);
+  expect((await importLoad(json, parse(json))).file.scenarios).toEqual(file.scenarios);
   const { code, stdout } = await runCommand(['load', 'import', written({ 'k6.js': script })]);
   expect([code, parse(stdout)]).toEqual([0, file]);
 });
 
-test('import: Artillery phases follow each other', () => {
+test('import: Artillery phases follow each other', async () => {
   const config = {
     target: 'http://127.0.0.1:9',
     phases: [
@@ -211,7 +211,7 @@ test('import: Artillery phases follow each other', () => {
     ensure: { thresholds: [{ 'http.response_time.p99': 250 }], maxErrorRate: 1 },
     plugins: {},
   };
-  const { file, notes } = importLoad('', { config });
+  const { file, notes } = await importLoad('', { config });
   const { options } = plan(file);
   expect(options.scenarios!.map(({ name, startMs }) => [name, startMs])).toEqual([
     ['warm up', 0],
@@ -223,11 +223,11 @@ test('import: Artillery phases follow each other', () => {
   expect(notes).toEqual(['left out plugins']);
 });
 
-test('import: keeps every Artillery phase, and times in milliseconds and in words', () => {
+test('import: keeps every Artillery phase, and times in milliseconds and in words', async () => {
   const phase = { arrivalRate: '3', name: 'same' };
   const lengths = ['500ms', '2 minutes', '1.5 sec', 0.1];
   const config = { phases: lengths.map((duration) => ({ ...phase, duration })) };
-  const { options } = plan(importLoad('', { config }).file);
+  const { options } = plan((await importLoad('', { config })).file);
   expect(options.scenarios!.map(({ name, startMs }) => [name, startMs])).toEqual([
     ['same', 0],
     ['phase-2', 500],
