@@ -1,7 +1,6 @@
 /**
- * A run's agents, and the pool that provides workloads with agents, signing threads and the server
- * clock. Keys are derived from the run's seed. Agents are registered before the run and set
- * inactive after the run, so that no validators remain that never vote.
+ * A run's agents and the pool that gives them to workloads, with signing threads and the clock of
+ * the server. Keys derive from the run's seed. At its end, a run sets its agents inactive.
  */
 import { setMaxListeners } from 'node:events';
 import { authInput, sha256Hex } from '../../engine/protocol/signing.js';
@@ -43,15 +42,10 @@ const AT_A_TIME = 64;
 /** Longer than requests are signed ahead, and shorter than the 300 s that a server allows. */
 const LATER_MS = 250_000;
 const personalities = ['lawful', 'rational', 'neutral', 'strategic'];
-/**
- * Time limit for setting agents inactive, so that an unresponsive server does not delay the end of
- * a run.
- */
+/** Time limit for setting agents inactive, so that a silent server does not delay the end. */
 const DISMISSAL_MS = 4_000;
 
-/**
- * Registers agents, of which the first has this ordinal. @throws {Failure} if one is refused.
- */
+/** Registers agents from this ordinal on. @throws {Failure} if one is refused. */
 async function register(
   first: number,
   keys: readonly string[],
@@ -125,11 +119,8 @@ async function changeAll(
 const KEYS_OF_PART = 4_096;
 
 /**
- * Sets agents of the seed inactive that an earlier run left active. Keys are derived from the seed
- * until all active agents of the server are known or the largest run is covered.
- * @param from ordinal of the first agent to set inactive.
- * @returns the number of agents.
- * @throws {Failure}
+ * Sets the agents inactive that an earlier run with this seed left active. Derives keys until it
+ * knows all active agents of the server, or up to the largest run. @throws {Failure}
  */
 async function retire(from: number, means: Means): Promise<number> {
   const { asker, signers } = means;
@@ -273,11 +264,7 @@ export class AgentPool {
     return agents;
   }
 
-  /**
-   * Retires the agents that an earlier run with this seed left active, if the user named the seed.
-   * @param from ordinal of the first agent that this run does not use.
-   * @throws {Failure}
-   */
+  /** Retires the agents from this ordinal on, if the user named the seed. @throws {Failure} */
   async retireLeft(from: number): Promise<void> {
     if (!this.context.options.seedNamed || this.context.options.shard) return;
     const count = await retire(from, this);

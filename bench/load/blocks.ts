@@ -37,10 +37,7 @@ interface BlocksPlan {
   onReady(): void;
   /** Called when signing fails, which ends the run. */
   onFailed(error: Error): void;
-  /**
-   * True if other generators propose most of the next blocks. Then only transactions and one block
-   * are signed ahead.
-   */
+  /** True if generators take turns. Then only transactions and one block are signed ahead. */
   alternates?: boolean;
 }
 
@@ -116,16 +113,12 @@ export class BlocksAhead {
     void this.#fill();
   }
 
-  /**
-   * Called if the server computes hashes differently. Votes are then signed once a hash is known.
-   */
+  /** Called if the server hashes differently. Votes are then signed once a hash is known. */
   foretellsNothing(): void {
     this.#foretells = false;
   }
 
-  /**
-   * Returns true if a block on this head is ready. If not, signs a block and then calls `onReady`.
-   */
+  /** Returns true if a block on this head is ready. Otherwise signs one and calls `onReady`. */
   has(head: string): boolean {
     const front = this.#queue[0];
     if (front?.parent === head && !this.#isStale(front)) return true;
@@ -270,8 +263,8 @@ export class BlocksAhead {
 }
 
 /*
- * Approvals for one block, signed in threads in sending order. Signatures are stored as 64-byte
- * slices and converted to text only when a vote is sent.
+ * Approvals for one block, signed in sending order, and stored as 64 bytes each until they are
+ * sent.
  */
 
 export class Ballots {

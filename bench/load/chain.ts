@@ -1,9 +1,8 @@
 /**
- * The chain of blocks that a run builds. The run proposes on the head, has the block approved, and
- * continues. Either the votes or the proposals are the scheduled arrivals, and the other requests
- * are sent outside the schedule. If the arrivals are proposals, a proposal is sent while its parent
- * is in voting, on servers that allow this. If other agents extend the chain, the run continues
- * from their block.
+ * The chain of blocks that a run builds: it proposes on the head, has the block approved, and
+ * continues. Either votes or proposals are the arrivals; the others are sent outside the schedule.
+ * A server that allows it gets a proposal while its parent is in voting. The run continues from
+ * blocks of other agents.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bisect, type NetworkRule } from '../../engine/rules/network-rule.js';
@@ -46,10 +45,7 @@ interface ChainPlan {
   shard?: Pick<Shard, 'index' | 'count'>;
 }
 
-/**
- * Time after which the generator after next may propose, if the next one has nothing to propose.
- * All generators hear of a proposal within this time, so that they do not compete.
- */
+/** Time after which the next generator may propose in place of one that has nothing to propose. */
 const TURN_MS = 1_000;
 const POLL_MS = 20;
 const WATCH_MS = 1_000;
@@ -96,10 +92,7 @@ export class Chain {
     this.#watch = setInterval(() => this.#unstick(), WATCH_MS);
   }
 
-  /**
-   * Returns the call for the next arrival, or null until `wake`. The first invocation starts the
-   * chain.
-   */
+  /** Returns the call for the next arrival; null until `wake`. The first one starts the chain. */
   next(intendedMs: number): Call | null {
     this.#begun = true;
     if (this.#plan.arrivals === 'proposals') return this.#proposal(intendedMs);
@@ -121,10 +114,9 @@ export class Chain {
   }
 
   /**
-   * Returns the arrivals per second that the chain can offer, and the option value with which it
-   * would offer `perS`. Blocks are sequential, so one round (from one head to the next) offers the
-   * arrivals of one block. The median round counts, so that a brief stall of the server does not
-   * lower the limit.
+   * Returns the offered arrivals per second, and the option value that would offer `perS`. A round
+   * from one head to the next offers the arrivals of one block. The median round counts, because
+   * stalls are brief.
    */
   limit(perS: number): Limit | null {
     const roundMs = percentile(this.#rounds, 50);
@@ -162,7 +154,7 @@ export class Chain {
 
   /**
    * Stops proposing. Resolves once the open block is decided, and all transactions are final or
-   * late. That block's last votes are sent after the measured time and are not counted.
+   * late.
    */
   async drain(signal: AbortSignal): Promise<void> {
     const { options, now } = this.#plan.context;
@@ -191,8 +183,8 @@ export class Chain {
   }
 
   /**
-   * Returns true if this generator may propose on the head. Generators take turns by height. If a
-   * generator has nothing to propose, the next ones follow, so that none waits for it.
+   * Returns true if this generator may propose. They take turns by height, and replace a silent
+   * one.
    */
   #isTurn(): boolean {
     const { shard, context } = this.#plan;

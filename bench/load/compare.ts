@@ -1,6 +1,4 @@
-/**
- * Comparison of two results, with warnings about differences that make the results incomparable.
- */
+/** Comparison of two results, with warnings about differences that make them incomparable. */
 import { format, type Rounded, roundedValue, type Unit } from '../../report/shared/format.js';
 import { type Figure, listFigures, scheduledOperations } from './figures.js';
 import { areaBetween, decodeHistogram, type Score, toScore } from './percentiles.js';
@@ -28,19 +26,14 @@ export interface Comparison {
 export interface Change {
   a: number | null;
   b: number | null;
-  /**
-   * Relative change, where 0.1 is ten percent more. For shares, the difference. Null if undefined.
-   */
+  /** Relative change (0.1 is ten percent more), or difference of shares; null if undefined. */
   change: number | null;
 }
 
 export interface ComparedFigure extends Change {
   figure: string;
   unit: Figure['unit'];
-  /**
-   * The figure relative to R: rates as a fraction of R, and times as verifications on one core.
-   * Null unless the machine limited both runs and its speed changed.
-   */
+  /** Rates as a fraction of R, times as verifications; null unless R limited both and changed. */
   by_r: (Change & { unit: 'of_r' | 'verifications' }) | null;
 }
 
@@ -76,17 +69,11 @@ const sensitivities = (a: LoadResult, b: LoadResult): Comparison['sensitivity'] 
     return [{ operation, ms, interval: toScore(ms, usual, sizes) }];
   });
 
-/**
- * Returns true if the figures describe the server during the whole run. UNSTABLE figures are
- * uncertain but usable.
- */
+/** Returns true if the figures describe the server, although those of UNSTABLE are uncertain. */
 export const usable = ({ verdict, ended }: LoadResult): boolean =>
   usableVerdicts.includes(verdict) && ended === 'complete';
 
-/**
- * Returns true if the machine limited both runs, as in a closed loop or a search for the highest
- * rate.
- */
+/** Returns true if the machine limited both runs: closed loops, and searches for a rate. */
 const bothLimited = (a: LoadResult, b: LoadResult): boolean =>
   [a, b].every(({ asked, saturation }) => asked.loop === 'closed' || saturation !== null);
 
@@ -122,10 +109,7 @@ export function computeChange(
   return after / before - 1;
 }
 
-/**
- * Formats the change between the displayed values, so that a reader who computes the change gets
- * the same result.
- */
+/** Formats the change between the displayed values, which a reader can compute as well. */
 export function changeText(unit: Unit, a: number | null, b: number | null): string {
   if (a === null || b === null) return '–';
   const [before, after] = [roundedValue(unit, a).value, roundedValue(unit, b).value];

@@ -12,10 +12,7 @@ export interface Condition {
   text: string;
   figure: Figure;
   operator: '>' | '>=' | '<' | '<=';
-  /**
-   * Bound in the figure's unit. For a relative condition, the change, where 0.1 is ten percent
-   * more.
-   */
+  /** Bound in the figure's unit, or a relative change, where 0.1 is ten percent more. */
   bound: number;
   relative: boolean;
 }
@@ -32,9 +29,7 @@ export interface Threshold {
 const negated = { '>': '<=', '>=': '<', '<': '>=', '<=': '>' } as const;
 
 /**
- * Parses the values of `--fail-on`, each a comma-separated list.
- * @param relative true if there is a second result to compare with, as in `p99>+10%`.
- * @throws {Failure}
+ * Parses values of `--fail-on`, which compare with a second result if `relative`. @throws {Failure}
  */
 export const parseConditions = (
   texts: readonly string[],
@@ -42,8 +37,8 @@ export const parseConditions = (
 ): Condition[] => split(texts).map((text) => parse(text, '--fail-on', relative));
 
 /**
- * Parses a threshold of a load file, such as `p99<200ms`, which must hold. Returns the condition
- * that is met if it does not. @param place file and line, for errors. @throws {Failure}
+ * Parses a threshold, such as `p99<200ms`. The condition is met if it does not hold. @throws
+ * {Failure}
  */
 export function parseThreshold(text: string, place: string): Condition {
   const condition = parse(text.trim(), `threshold of ${place}`, false);
@@ -63,10 +58,8 @@ function parse(text: string, option: string, mayCompare: boolean): Condition {
 }
 
 /**
- * Parses service level objectives, such as `p99=200ms`. The value is a maximum for latencies and
- * errors, and a minimum for rates. Returns one condition for each objective, which is met if the
- * objective is violated.
- * @throws {Failure}
+ * Parses objectives, such as `p99=200ms`: a most for times and errors, a least for rates. Each
+ * condition is met if its objective is violated. @throws {Failure}
  */
 export function slo(texts: readonly string[]): Condition[] {
   const option = '--slo';
@@ -84,10 +77,7 @@ export function slo(texts: readonly string[]): Condition[] {
   });
 }
 
-/**
- * Checks before a run that the run will measure the figures in all conditions.
- * @throws {Failure}
- */
+/** Checks before a run that it measures the figures of all conditions. @throws {Failure} */
 export function assertMeasured(conditions: readonly Condition[], load: LoadOptions): void {
   for (const condition of conditions) {
     assertSource(condition, load);
@@ -190,10 +180,7 @@ export function findMissed(condition: Condition, result: LoadResult): string | n
 /** Numbers of extra decimals to try until the text shows the violation. */
 const MORE = [0, 1, 2, 3, 4, 5, 6];
 
-/**
- * Formats a value so that the rounded text still meets the condition. For example, `>200ms` never
- * shows `200 ms`.
- */
+/** Formats a value that still meets the condition: `>200ms` never shows `200 ms`. */
 function foundText(condition: Condition, value: number): string {
   const texts = MORE.map((more) => roundedValue(condition.figure.unit, value, more));
   return (texts.find((one) => exceeds(one.value, condition)) ?? texts.at(-1)!).text;

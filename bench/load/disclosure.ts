@@ -1,7 +1,6 @@
 /**
- * A disclosed benchmark: fourteen items that a reader needs in order to judge and to repeat it. The
- * signature covers the items, the digest of every file, and the digests of the log of the server
- * before and after each repetition. `recount.ts` checks all of it against the log.
+ * A disclosed benchmark: fourteen items with which a reader judges and repeats it. The signature
+ * covers the items, the digests of the files, and those of the server's log around each repetition.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -249,10 +248,7 @@ interface RoundHooks extends LoadHooks {
   onRound?(number: number): void;
 }
 
-/**
- * Repeats a run, each time with the ends of the server's log before and after it.
- * @throws {Failure} `NO_DIGESTS` if the server does not report the digests of its log.
- */
+/** Repeats a run, with the ends of the server's log around it. @throws {Failure} `NO_DIGESTS` */
 export async function runRounds(
   options: LoadOptions,
   count: number,

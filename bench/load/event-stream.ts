@@ -1,8 +1,7 @@
 /**
- * An authenticated, subscribed connection to a server's event stream. Acknowledgements are optional
- * in the protocol, so a second of silence counts as success. In a run that keeps going, the stream
- * reconnects after each loss, and resumes after the last event that it received. Events during the
- * outage therefore arrive once, late.
+ * A subscribed connection to a server's event stream. Acknowledgements are optional in the
+ * protocol, so a second of silence counts as success. In a run that keeps going, the stream
+ * reconnects, and resumes after its last event, so events of an outage arrive once, late.
  */
 import { WebSocket } from 'ws';
 import { loadError } from './messages.js';

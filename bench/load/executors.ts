@@ -1,7 +1,6 @@
 /**
- * Executors with the names and the meaning of k6. A row turns the members of a scenario into a
- * plan: a rate of arrivals or a number of virtual users, piecewise linear in time. The engine knows
- * plans only, so the options --rate and --concurrency are plans as well.
+ * Executors with the names and the meaning of k6. A row turns a scenario into a plan: arrivals or
+ * virtual users, piecewise linear in time. The options --rate and --concurrency are plans as well.
  */
 import { type Static, type TProperties, Type } from '../../engine/protocol/bundled/typebox.js';
 import { definePattern } from '../../engine/protocol/patterns.js';
@@ -189,9 +188,9 @@ export interface Arriving {
 }
 
 /**
- * Yields the times of all arrivals, in milliseconds after the start of the plan. Arrival k is due
- * when the planned arrivals reach k or, by the Poisson law, the sum of k exponential draws. This is
- * exact for any rate, because a Poisson process is one of rate 1 on a clock that runs as the rate.
+ * Yields the times of all arrivals after the start of the plan. Arrival k is due when the planned
+ * ones reach k or, by the Poisson law, the sum of k exponential draws. This is exact for any rate:
+ * a Poisson process is one of rate 1 on a clock that runs as the rate.
  */
 export function* arrivalTimes({ plan, law, seed, shard }: Arriving): Generator<number> {
   const { index = 0, count = 1 } = shard ?? {};

@@ -16,10 +16,7 @@ interface Exported extends Pick<Call, 'method' | 'headers'> {
 /** Kinds that need no response of an earlier request. */
 const independent = new Set(['read', 'state', 'agents', 'reputation', 'status', 'meme']);
 
-/**
- * Registers the agents of the run, signs requests and returns them in order.
- * @throws {Failure} `NOT_EXPORTED` if a request depends on responses.
- */
+/** Registers agents and signs requests. @throws {Failure} `NOT_EXPORTED` if one needs responses. */
 export async function exportRequests(options: LoadOptions, count: number): Promise<Exported[]> {
   const [scenario] = scenariosOf(options);
   const other = sharesOf(scenario!.mix).find(({ kind }) => !independent.has(kind));

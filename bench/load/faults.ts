@@ -1,7 +1,6 @@
 /**
- * Faults of a run: their kinds, and what the responses show of each. A fault begins and ends at
- * planned times. What happens between its begin and ten seconds after its end, or the next fault,
- * counts as its effect; the times before all faults and after their effects are the comparison.
+ * Faults of a run, and what the responses show of each. Its effect lasts from its begin to ten
+ * seconds after its end, or to the next fault. The times outside of all effects are the comparison.
  */
 import type { Histogram } from './bundled/hdr.js';
 import type { FaultPlan } from './options.js';
@@ -128,10 +127,7 @@ export class FaultRecord {
     return this.#faults.reduce((sum, { failed }) => sum + failed, 0);
   }
 
-  /**
-   * @param all all measured seconds.
-   * @param base times without the faults. Default: those of the run before and after them.
-   */
+  /** @param base times without the faults (default: those of the run outside of their effects) */
   result(all: readonly Timed[], stoppedMs: number, base?: Usual): Pick<LoadResult, 'faults'> {
     if (this.#faults.length === 0) return {};
     const { startMs } = this.#window;

@@ -15,9 +15,7 @@ import { loadResultError } from './messages.js';
 import { decodeHistogram } from './percentiles.js';
 import { LoadResult, type Percentiles, Second } from './result.js';
 
-/**
- * Files of a run. result.json is written last, so a folder that contains result.json is complete.
- */
+/** Files of a run. A folder that contains result.json, which is written last, is complete. */
 export const fileNames = [
   'seconds.csv',
   'latencies.csv',
@@ -27,18 +25,10 @@ export const fileNames = [
   'result.json',
 ];
 
-/**
- * Creates the folder before the run, so that the result can be written. Refuses a folder that
- * contains a run.
- * @throws {StoreError} `OTHER_NETWORK` if the folder contains a run, `UNREADABLE` if the folder
- * cannot be used.
- */
+/** Creates the folder before the run. @throws {StoreError} if it holds a run or cannot be used. */
 export const prepareLoad = (folder: string): Promise<void> => prepareFolder(folder, fileNames);
 
-/**
- * Writes all files of a run, each atomically.
- * @throws {StoreError} as for `prepareLoad`, and `UNREADABLE` if a file cannot be written.
- */
+/** Writes all files of a run, each atomically. @throws {StoreError} */
 export async function writeLoad(result: LoadResult, folder: string): Promise<void> {
   checked(result, (why) => new Error(`the result of the run breaks its own schema: ${why}`));
   await prepareLoad(folder);
@@ -56,10 +46,7 @@ const MOST_BYTES = 64 * 2 ** 20;
 
 const problemOf = validator('load_result', LoadResult);
 
-/**
- * @param path path of a result file or a run's folder.
- * @throws {StoreError} with the code `MISSING` if the file does not exist or is not a valid result.
- */
+/** Reads a result file, or that of a run's folder. @throws {StoreError} `MISSING` */
 export function readLoad(path: string): LoadResult {
   const file = fileOf(path);
   const value = parsed(file);

@@ -30,8 +30,7 @@ export interface Findings {
   measuredMs: number;
   stoppedMs: number;
   ended: LoadResult['ended'];
-  /** Clocks before and after the run; absent with one generator. */
-  clocks?: Clocks;
+  clocks: Clocks;
   /** Notes in addition to the reasons for the verdict. */
   notes: string[];
   utilization: number;
@@ -45,61 +44,26 @@ export interface Findings {
 }
 
 export function createResult(findings: Findings): LoadResult {
-  const { recorder, measuredMs, stoppedMs, ended, options } = findings;
-  const isWhole = ended === 'complete' && measuredMs >= options.durationMs - 1;
-  const recorded = recorder.result(measuredMs / 1000, stoppedMs);
-  return loadResultOf(findings, recorded, { isWhole, sends: null });
+  const { recorder, measuredMs, stoppedMs } = findings;
+  return loadResultOf(findings, recorder.result(measuredMs / 1000, stoppedMs), null);
 }
 
 /** A queue of up to this many seconds of arrivals counts as still to be sent. */
 const IN_LINE_S = 1;
 
 /**
- * Returns the result as if no further arrivals came and all open requests succeeded. The halves are
- * omitted, because the second half is not over.
- * @param sends true if queued arrivals may still be sent.
+ * Returns the result as if all open requests succeeded and, if `sends`, the queued arrivals as
+ * well. The halves are omitted, because the second half is not over.
  */
 export function resultSoFar(findings: Findings, sends: boolean): LoadResult {
   const { recorder, measuredMs, stoppedMs } = findings;
-  const recorded = recorder.soFar(measuredMs / 1000, stoppedMs);
-  return loadResultOf(findings, recorded, { isWhole: false, sends });
-}
-
-interface Standing {
-  /** True if the run is over and was not cut. */
-  isWhole: boolean;
-  /** During a run: true if queued arrivals may still be sent. Null after its end. */
-  sends: boolean | null;
+  return loadResultOf(findings, recorder.soFar(measuredMs / 1000, stoppedMs), sends);
 }
 
 const isScheduled = ({ operation }: { operation: string }) => !operation.includes('(beside)');
 
 const heldShares = (waits: WaitTimes, measuredMs: number): Evidence['held'] =>
   byCause((cause) => (measuredMs > 0 ? Math.min(1, waits[cause] / measuredMs) : 0));
-
-/** Evidence that all scenarios of a run share. */
-type Shared = Pick<
-  Evidence,
-  'ended' | 'utilization' | 'isFailing' | 'connections' | 'transactions' | 'outages' | 'delivery'
-> & { attribution: Evidence['attribution'] };
-
-function sharedEvidence(
-  { options, ended, utilization, subscribers }: Findings,
-  { delivery, operations, transactions, outages = [], excusedLate }: RecordedResult,
-  attribution: Evidence['attribution'],
-): Shared {
-  const { proposed, timed_out } = transactions;
-  return {
-    ...{ ended, utilization, attribution, outages },
-    isFailing: operations.some(isFailing),
-    connections: {
-      count: options.connections,
-      serviceP50: Math.max(0, ...operations.map(({ service }) => service.p50 ?? 0)),
-    },
-    transactions: { proposed, timed_out: timed_out - excusedLate },
-    delivery: { subscribers, ...delivery },
-  };
-}
 
 /** Arrivals of a scenario that should have been sent by now; null for virtual users. */
 function targetOf({ options, measuredMs }: Findings, scenario: Scenario, track: RecordedTrack) {
@@ -116,24 +80,25 @@ function isSteady({ plan, startMs }: Scenario, { warmupMs, durationMs }: LoadOpt
 }
 
 /**
- * Returns the evidence for the verdict on each scenario. Arrivals that failed in an outage say
- * nothing about the rest of the time, so they count neither as wanted nor as sent.
+ * Returns the evidence on each scenario. Arrivals that failed in an outage do not count at all.
+ * @param sends true if queued arrivals may still be sent; null after the end of the run
  */
 function evidenceOf(
   findings: Findings,
-  { tracks, outages = [], failedInFaults }: RecordedResult,
-  shared: Shared,
-  { isWhole, sends }: Standing,
+  { tracks, outages = [], failedInFaults, excusedLate, ...recorded }: RecordedResult,
+  attribution: Evidence['attribution'],
+  sends: boolean | null,
 ): Evidence[] {
-  const { options, measuredMs } = findings;
+  const { options, measuredMs, ended, utilization, subscribers } = findings;
+  const { delivery, operations, transactions } = recorded;
+  const { proposed, timed_out } = transactions;
+  const serviceP50 = Math.max(0, ...operations.map(({ service }) => service.p50 ?? 0));
+  const isWhole = sends === null && ended === 'complete' && measuredMs >= options.durationMs - 1;
   const perS = (count: number) => (measuredMs > 0 ? (1_000 * count) / measuredMs : 0);
-  const all = tracks.reduce((sum, { intended }) => sum + intended, 0);
+  const all = sum(tracks.map(({ intended }) => intended));
   const failed = outages.flatMap((one) => one.failed).filter(isScheduled);
   // The arrivals that failed in an outage of a fault are the same.
-  const excused = Math.max(
-    failedInFaults,
-    failed.reduce((sum, { count }) => sum + count, 0),
-  );
+  const excused = Math.max(failedInFaults, sum(failed.map(({ count }) => count)));
   return scenariosOf(options).map((scenario, index) => {
     const track = tracks[index]!;
     const target = targetOf(findings, scenario, track);
@@ -141,22 +106,23 @@ function evidenceOf(
     const unsent = Math.min(track.intended - track.sent, mostUnsent);
     const open = sends === null ? 0 : track.underWay + unsent;
     const own = excused * (all > 0 ? track.intended / all : 0);
-    const targetPerS = target === null ? null : perS(target - own);
-    const nominalPerS = target === null ? 0 : perS(target);
     return {
-      ...shared,
-      targetPerS,
+      ...{ ended, utilization, attribution, outages, isFailing: operations.some(isFailing) },
+      connections: { count: options.connections, serviceP50 },
+      transactions: { proposed, timed_out: timed_out - excusedLate },
+      delivery: { subscribers, ...delivery },
+      targetPerS: target === null ? null : perS(target - own),
       sentPerS: perS(track.sent - own + unsent),
       acceptedPerS: perS(track.accepted + open),
       ...{ lagP90: track.lag.p90, lagP99: track.lag.p99, responseP99: track.response.p99 },
-      limit: target === null ? null : findings.limit(index, nominalPerS),
+      limit: target === null ? null : findings.limit(index, perS(target)),
       held: heldShares(findings.held[index]!, measuredMs),
       halves: isWhole && isSteady(scenario, options) ? track.halves : null,
     };
   });
 }
 
-function loadResultOf(findings: Findings, all: RecordedResult, standing: Standing): LoadResult {
+function loadResultOf(findings: Findings, all: RecordedResult, sends: boolean | null): LoadResult {
   const { options, target, signed } = findings;
   const measuredS = findings.measuredMs / 1000;
   const { arrivals, delivery, lag, tracks, excusedLate: _, failedInFaults: __, ...recorded } = all;
@@ -166,8 +132,7 @@ function loadResultOf(findings: Findings, all: RecordedResult, standing: Standin
   const shares = findings.held.map((one) => heldShares(one, findings.measuredMs));
   const held = byCause((cause) => Math.max(...shares.map((one) => one[cause])));
   const attribution = attribute(isOpen ? lag : null, operations, held);
-  const shared = sharedEvidence(findings, all, attribution);
-  const evidence = evidenceOf(findings, all, shared, standing);
+  const evidence = evidenceOf(findings, all, attribution, sends);
   // A scenario outside the measured time says nothing.
   const isIdle = (index: number) => evidence.length > 1 && tracks[index]!.intended === 0;
   const judged = evidence.map((one, index): ReturnType<typeof judgeRun> => {
@@ -180,6 +145,10 @@ function loadResultOf(findings: Findings, all: RecordedResult, standing: Standin
   const isScheduledWhole = targets.every((one) => one !== null);
   const wanted = scenarios.map((scenario, index) => targetOf(findings, scenario, tracks[index]!));
   const limit = only?.limit;
+  const described = scenarios.map((scenario, index) => ({
+    ...describeScenario(scenario, tracks[index]!, measuredS),
+    verdict: judged[index]!.verdict,
+  }));
   return {
     format: 'folkmoot-load-1',
     started: findings.startedAt.toISOString(),
@@ -200,23 +169,13 @@ function loadResultOf(findings: Findings, all: RecordedResult, standing: Standin
           : null,
     },
     ...recorded,
-    ...(options.scenarios
-      ? {
-          scenarios: scenarios.map((scenario, index) => ({
-            ...describeScenario(scenario, tracks[index]!, measuredS),
-            verdict: judged[index]!.verdict,
-          })),
-        }
-      : {}),
+    ...(options.scenarios ? { scenarios: described } : {}),
     delivery: { subscribers: findings.subscribers, ...delivery },
     generator: {
       lag,
       of_response: isOpen ? lagShares(lag, operations) : null,
-      attributed: attribution.attributed,
-      utilization: findings.utilization,
-      prepared_ahead: signed.preparedAhead,
-      keys: signed.keys,
-      messages: signed.messages,
+      ...{ attributed: attribution.attributed, utilization: findings.utilization },
+      ...{ prepared_ahead: signed.preparedAhead, keys: signed.keys, messages: signed.messages },
     },
     saturation: null,
     tiers: [],
@@ -251,12 +210,10 @@ export const describeMix = (mix: Scenario['mix']): string =>
 
 function describeShard(
   { index, count, startAtMs }: Shard,
-  { before, after }: Clocks = { before: null, after: null },
+  { before, after }: Clocks,
 ): NonNullable<LoadResult['shard']> {
   return {
-    number: index + 1,
-    count,
-    start_at: new Date(startAtMs).toISOString(),
+    ...{ number: index + 1, count, start_at: new Date(startAtMs).toISOString() },
     clock_offset_ms: before?.offsetMs ?? null,
     clock_uncertainty_ms: before?.uncertaintyMs ?? null,
     clock_moved_ms: before && after ? after.offsetMs - before.offsetMs : null,

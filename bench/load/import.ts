@@ -210,7 +210,7 @@ function ensured(ensure: unknown, notes: string[]): string[] {
 }
 
 /** Texts and comments, in which brackets mean nothing, and brackets. */
-const tokens = /\/\/.*|\/\*[^]*?\*\/|(["'`])(?:\\[^]|(?!\1)[^])*\1|[[{(]|[\]})]/g;
+const tokens = /\/\/[^\n]*|\/\*.*?\*\/|(["'`])(?:\\.|(?!\1).)*\1|[[{(]|[\]})]/gs;
 
 /** Returns the text of the object after `name:` in a script, or null. */
 function literalIn(text: string, name: string): string | null {
@@ -231,15 +231,15 @@ const FUEL = 5_000_000;
 /** Evaluates an object in the sandbox, which reaches nothing outside of it. */
 async function evaluate(literal: string): Promise<Tree> {
   const machine = (await createMachines())();
-  const valueOf = (run: () => string): unknown => {
+  const read = (run: () => string): unknown => {
     const reply = run();
     if (reply[0] === 'V') return JSON.parse(reply.slice(1) || 'null');
     const text = reply[0] === 'T' ? machine.call('thrown', FUEL, null) : reply;
     throw loadError('IMPORT_INVALID', { reason: text.slice(1).split('\n')[0]! });
   };
   try {
-    valueOf(() => machine.load(`export default { read: () => (${literal}) }`, FUEL));
-    return valueOf(() => machine.call('["call","read",[]]', FUEL, null)) as Tree;
+    read(() => machine.load(`export default { read: () => (${literal}) }`, FUEL));
+    return read(() => machine.call('["call","read",[]]', FUEL, null)) as Tree;
   } catch (error) {
     if (!(error instanceof RuleError)) throw error;
     throw loadError('IMPORT_INVALID', { reason: `the scenarios exceed a limit: ${error.fault}` });

@@ -1,7 +1,4 @@
-/**
- * Progress of a load run in flight. Collects hook calls, and builds a snapshot when the page
- * requests one. Figures are computed only for a snapshot.
- */
+/** Progress of a load run, from its hooks. Figures are computed only for a requested snapshot. */
 import type { LoadPhase, LoadState } from '../../api/contract/load.js';
 import { describeOptions } from './findings.js';
 import { createState, type KnownRun, toLoadState } from './model.js';

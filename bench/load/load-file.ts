@@ -249,11 +249,7 @@ export interface LoadPlan {
   thresholds: Threshold[];
 }
 
-/**
- * Reads a load file.
- * @throws {ScenarioError} with a line for each of at most 20 problems: file, line, path and what is
- * expected.
- */
+/** Reads a load file. @throws {ScenarioError} with file, line and path of at most 20 problems. */
 export function readLoadFile(path: string): LoadPlan {
   const { value, lineOf } = readYaml(path, {
     unreadable: (detail) => scenarioError('UNREADABLE', { file: path, detail }),

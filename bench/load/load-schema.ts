@@ -1,7 +1,4 @@
-/**
- * The schema of load files, from which the checks, the reference and the schema for editors are
- * derived.
- */
+/** The schema of load files, from which checks, reference and editor support are derived. */
 import { type Static, type TSchema, Type } from '../../engine/protocol/bundled/typebox.js';
 import { definePattern } from '../../engine/protocol/patterns.js';
 import { formatMarkdownTable } from '../../report/shared/format.js';

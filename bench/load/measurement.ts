@@ -142,9 +142,7 @@ export class Measurement {
     };
   }
 
-  /**
-   * Warms up and measures. Resolves at the end of the schedule, or when the schedule is cut short.
-   */
+  /** Warms up and measures. Resolves at the end of the schedule, which may be cut short. */
   async run(workload: Workload): Promise<void> {
     const { shard } = this.#options;
     // The schedule of a generator that is late by some milliseconds still starts on time.

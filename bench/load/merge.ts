@@ -1,10 +1,8 @@
 /**
- * Merges the parts of a run on several generators into one result with one verdict. Counts add up,
- * and histograms merge without loss, because all have the same resolution. Transactions are counted
- * once, because each was proposed by one generator, which saw its finality.
- *
- * The merged run is INVALID if a part is missing or did not complete, if a generator was the
- * bottleneck, or if the clocks differ by more than the bound: the parts then were not one load.
+ * Merges the parts of a run on several generators into one result. Counts add up, histograms merge
+ * without loss, and the generator that proposed a transaction counts its finality. The result is
+ * INVALID if a part is missing, incomplete or bound by its generator, or if the clocks differ too
+ * much.
  */
 import { scheduledOperations } from './figures.js';
 import { loadResultError, type Note, note } from './messages.js';
@@ -143,8 +141,8 @@ const isTimes = (value: unknown): value is Percentiles =>
   typeof value === 'object' && value !== null && 'histogram' in value;
 
 /**
- * Combines rows with the same members. Numbers add up, histograms merge, and any other value is
- * that of the first row, unless a member has a rule.
+ * Combines rows: numbers add up, histograms merge, other values are those of the first row, unless
+ * a member has a rule.
  */
 function combine<T extends object>(rows: readonly T[], rules: Rules<T> = {}): T {
   const combined = Object.keys(rows[0]!).map((name) => {
@@ -254,9 +252,7 @@ function mergeTransactions(
   return { ...counts, tps: perS(finality.count) };
 }
 
-/**
- * @throws {StoreError} if a histogram is damaged, or its number of samples differs from its count.
- */
+/** @throws {StoreError} if a histogram is damaged, or has not as many samples as its count. */
 export function mergePercentiles(all: readonly Percentiles[]): Percentiles {
   const merged = newHistogram();
   for (const { histogram, count } of all) {

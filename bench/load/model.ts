@@ -144,10 +144,7 @@ function deliveriesFact(delivery: LoadResult['delivery']): Fact {
   );
 }
 
-/**
- * Returns the response time of the slowest operation and, in an open loop, its service time, which
- * excludes the wait before sending.
- */
+/** Returns the response time of the slowest operation and, in an open loop, its service time. */
 function responseFact(result: LoadResult, percentile: 'p50' | 'p95' | 'p99'): Fact[] {
   const slowest = findSlowest(result, percentile);
   if (!slowest) return [];
@@ -315,13 +312,7 @@ function resultTables(result: LoadResult): LoadTable[] {
       'nodes',
       'Requests by server',
       { server: 'text', sent: 'count', accepted: 'count', failed: 'count', unreachable: 'ms' },
-      nodes.map(({ url, sent, accepted, failed, down_ms }) => [
-        url,
-        sent,
-        accepted,
-        failed,
-        down_ms,
-      ]),
+      nodes.map((one) => [one.url, one.sent, one.accepted, one.failed, one.down_ms]),
     ),
     tableOf(
       'shards',

@@ -1,17 +1,13 @@
 /**
- * The servers under load and their outages. Agents are spread over the servers of a network round
- * robin. With --keep-going, a server is down if it refuses connections, or if it answers nothing
- * for the whole timeout of a request. Its agents move to the next server, and a probe repeats until
- * the server answers again. While all servers are down, the run has an outage.
+ * The servers under load and their outages. Agents are spread over them round robin. With
+ * --keep-going, a server is down if it refuses connections, or answers nothing for a whole timeout.
+ * Its agents move to the next one until a probe succeeds. A run has an outage while all are down.
  */
 import { sha256Hex } from '../../engine/protocol/signing.js';
 import type { LoadResult } from './result.js';
 import { ServerClient } from './server.js';
 
-/**
- * Delay before the first retry, and the limit to which it doubles, in milliseconds. The limit is
- * the largest error of the end of an outage.
- */
+/** Delays between retries. The longest one is the largest error of the end of an outage. */
 const RETRY_MS = { first: 50, most: 200 };
 const PROBE_MS = 1_000;
 /** Time without a connection after which the server counts as gone. A restart takes less time. */

@@ -101,8 +101,8 @@ export interface LoadOptions {
   /** Sizes of transaction data and memes, in bytes, and data from a file. */
   payload?: Payload;
   /**
-   * Arrivals per second in an open loop. For the workload transactions, transactions per second,
-   * with `batch` transactions per arrival. Null for a closed loop, which uses `concurrency`.
+   * Arrivals per second, or transactions per second with `batch` of them per arrival; null in a
+   * closed loop, which has `concurrency`.
    */
   rate: number | null;
   /** Requests in flight in a closed loop. */
@@ -228,10 +228,7 @@ const signing = (operation: OperationName | null, guessPerS: number): KindRow =>
   uses: () => [],
 });
 
-/**
- * Kinds of requests that a workload mixes. An agent votes once per block, so a high rate of votes
- * needs many agents. `workloads/mix.ts` names the module of each.
- */
+/** Kinds of requests. An agent votes once per block, so a high rate of votes needs many agents. */
 export const kinds = {
   vote: {
     ...signing('vote', 10_000),

@@ -1,6 +1,6 @@
 /**
- * Histograms of times in microseconds: recording, summaries, decoding, and the area between the
- * distributions of two. Memory and error do not depend on the number of samples.
+ * Histograms of times in microseconds, whose memory and error do not depend on the samples, and
+ * scores of the difference of two.
  */
 import { inflateSync } from 'node:zlib';
 import { Streams } from '../../sim/rng.js';
@@ -28,10 +28,7 @@ export function percentile(histogram: Histogram, percent: number): number | null
   return toMs(histogram.getValueAtPercentile(percent));
 }
 
-/**
- * Summarizes a histogram, with all members or only those that are cheap to compute.
- * @param independent number of independent samples, if not all are.
- */
+/** Summarizes a histogram. @param independent number of independent samples, if not all are. */
 export type Summary = (histogram: Histogram, independent?: number) => Percentiles;
 
 export const percentiles: Summary = (histogram, independent) => {
@@ -43,9 +40,7 @@ export const percentiles: Summary = (histogram, independent) => {
   };
 };
 
-/**
- * Omits the histogram itself and the mean, whose computation scans all counts. This saves 10 ms.
- */
+/** Omits the histogram and the mean, whose computation scans all counts. This saves 10 ms. */
 export const glance: Summary = (histogram, independent) => {
   const count = histogram.totalCount;
   const at = (percent: number) => percentile(histogram, percent);
@@ -74,10 +69,7 @@ export function merged(all: readonly Histogram[]): Histogram {
   return whole;
 }
 
-/**
- * Limit for the decompressed size. A histogram with three significant digits needs at most half of
- * this.
- */
+/** Limit of the decompressed size: twice that of a histogram with three significant digits. */
 const LARGEST_BYTES = 1_048_576;
 /** Cookie and length, before the compressed part. */
 const HEAD_BYTES = 8;
@@ -86,9 +78,7 @@ const DIGITS_AT = 12;
 const DIGITS = 3;
 
 /**
- * Decodes a histogram of a result, which may come from another person.
- *
- * @throws {StoreError} `LOAD_RESULT_INVALID` if the histogram is damaged or too large.
+ * Decodes a histogram, which may come from another person. @throws {StoreError} if it is damaged.
  */
 export function decodeHistogram(text: string): Histogram {
   const bytes = Buffer.from(text, 'base64');
@@ -108,10 +98,7 @@ export function decodeHistogram(text: string): Histogram {
 /** Points at which the area between two curves is summed. */
 const POINTS = 500;
 
-/**
- * Computes the sensitivity score of Stabl: the area between the cumulative distributions of two
- * sets of times, in milliseconds. It is 0 for equal distributions.
- */
+/** Computes the sensitivity score of Stabl: the area between two distributions of times, in ms. */
 export function areaBetween(a: Histogram, b: Histogram): number {
   let area = 0;
   for (let point = 0; point < POINTS; point += 1) {
@@ -148,10 +135,8 @@ export interface Usual {
 
 /**
  * Adds the interval to a score. Its half is the score that 95 % of the pairs of equal times stay
- * below, in two parts: of pairs of seconds, because times within a second depend on each other, and
- * of pairs of single times, because a few long times move a score. Null with fewer than five
- * seconds.
- * @param other seconds and times that the score compares with the usual ones
+ * below: pairs of seconds, because times within a second depend on each other, and pairs of single
+ * times, because a few long times move a score. Null with fewer than five seconds.
  */
 export function toScore(
   ms: number,

@@ -1,7 +1,6 @@
 /**
- * The servers that a load file starts, and the faults that it plans for them. Commands are lists of
- * arguments and run without a shell, each in a process group of its own, so that a signal also
- * reaches the children of a wrapper such as npx.
+ * The servers that a load file starts, and their faults. Commands run without a shell, in process
+ * groups, so that a signal also reaches the children of a wrapper such as npx.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -131,11 +130,7 @@ export class Processes {
     this.#folder = folder;
   }
 
-  /**
-   * Starts the servers, and waits until they answer.
-   * @param folder working directory of all commands.
-   * @throws {Failure} `NOT_STARTED`
-   */
+  /** Starts the servers, and waits until they answer. @throws {Failure} `NOT_STARTED` */
   static async start(
     plans: Readonly<Record<string, ServerPlan>>,
     folder: string,

@@ -1,7 +1,6 @@
 /**
- * Records the outcome of each request scheduled during the measured time: latencies in histograms,
- * counts by operation and cause, figures per second, and transactions per block. Warm-up requests
- * are ignored.
+ * Records the outcome of each request that is scheduled in the measured time: latencies, counts by
+ * operation and cause, figures per second, and transactions.
  */
 import type { Histogram } from './bundled/hdr.js';
 import { Counts, FaultRecord, PACE } from './faults.js';
@@ -53,10 +52,7 @@ export interface RecordedTrack {
 
 class Track {
   readonly lag = newHistogram();
-  /**
-   * Response times of accepted arrivals, by the half of the run in which the arrivals were
-   * scheduled.
-   */
+  /** Response times of accepted arrivals, by the half of the run in which they were scheduled. */
   readonly halves: readonly [Histogram, Histogram] = [newHistogram(), newHistogram()];
   intended = 0;
   sent = 0;
@@ -454,10 +450,7 @@ class Transactions {
     this.#accepted += count;
   }
 
-  /**
-   * Counts finalized transactions. Returns how many of them were proposed in the measured time and
-   * are not late.
-   */
+  /** Counts finalized transactions. Returns how many of them were measured and are not late. */
   finalized(count: number, intendedMs: number, atMs: number): number {
     const open = this.#open.get(intendedMs) ?? 0;
     const known = Math.min(count, open);

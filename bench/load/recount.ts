@@ -1,8 +1,7 @@
 /**
  * A recount of a disclosed benchmark, offline, from its files and the log of the server. It checks
- * the signature, the digest of each file and the log, and counts finalized transactions, latencies,
- * duplicates and gaps again. The log has the times of the server, so a latency of the recount ends
- * when the server finalized the block, and that of the run when the event arrived.
+ * signature, digests and log, and counts transactions, latencies, duplicates and gaps again. A
+ * latency of the log ends at finality, and that of the run when the event arrived.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

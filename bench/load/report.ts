@@ -1,7 +1,4 @@
-/**
- * The one-page report on a load run: first the verdict, then charts and tables of the measurements,
- * and the commands that reproduce them.
- */
+/** The report on a load run: the verdict, charts and tables, and commands that repeat it. */
 import type { LoadFacts, LoadTable } from '../../api/contract/load.js';
 import { type Chart, figure } from '../../report/figure.js';
 import {
@@ -130,10 +127,7 @@ const captionOf = (operation: string): string =>
     : 'Response time starts at the scheduled time, service time when the request was sent. ' +
       'The difference is queueing, which a user also experiences.';
 
-/**
- * Builds one chart per operation with response and service time, then charts for finality, delivery
- * and lag.
- */
+/** Builds a chart for each operation, and for finality, delivery and lag. */
 function latencyCharts({ operations, finality, delivery, generator }: LoadResult) {
   return [
     ...operations.map(({ operation, response, service }) =>

@@ -73,10 +73,7 @@ export function sizeOf({ sizes }: Payload, number: number): number {
   return from + (draw % (to - from + 1));
 }
 
-/**
- * Returns a transaction's data, which is unique in a network because every run has its own id. A
- * size is reached by a filler, and lines of a file follow in turn.
- */
+/** Returns a transaction's data, unique by the id of the run. A filler makes up its size. */
 export function transactionData(run: string, number: number, payload: Payload = {}): string {
   const { lines = [] } = payload;
   const data = lines.length > 0 ? { data: lines[number % lines.length] } : {};

@@ -1,7 +1,6 @@
 /**
- * The result of a load run. This schema defines the type, the JSON Schema and dictionary in `docs`,
- * and the validation of files to compare. Names end in their unit. Latencies are in milliseconds
- * with decimals down to microseconds, and rates are per second.
+ * The result of a load run. This schema gives the type, the documents and the checks of files.
+ * Names end in their unit. Latencies are in milliseconds with three decimals, rates are per second.
  */
 import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 
@@ -20,10 +19,7 @@ const milliseconds = (description: string) => Type.Number({ minimum: 0, descript
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
   Type.Union([type, Type.Null()]);
 
-/**
- * Number of independent samples needed for one to lie beyond the 99.9th percentile. With fewer,
- * this percentile is just the maximum.
- */
+/** Independent samples of a 99.9th percentile. With fewer, it is just the maximum. */
 export const LEAST_P999 = 1_000;
 /** Text of the samples that a 99.9th percentile needs. */
 export const P999_NEEDS = '1,000 samples; for finality, 1,000 blocks; for delivery, 1,000 updates';

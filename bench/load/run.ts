@@ -1,7 +1,4 @@
-/**
- * One load run, from checking the server and its limits to the result. Every wait has a deadline,
- * and events that were not seen are not counted.
- */
+/** One load run. Every wait has a deadline, and events that were not seen are not counted. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { abortAfter } from '../../api/client/http.js';
 import { judge, type Threshold } from './conditions.js';
@@ -28,9 +25,7 @@ export interface LoadProgress {
   /** Last complete second of the measured time. */
   second: Second | null;
   /**
-   * Computes the result as if nothing more arrived and all open requests succeeded. Omits means and
-   * histograms, which are too expensive for a live view, and the halves, because the second half is
-   * not over.
+   * Computes the result as if all open requests succeeded, without means, histograms and halves.
    */
   soFar(): LoadResult;
 }
@@ -112,10 +107,7 @@ class Run {
     this.#subscribers = prepared;
   }
 
-  /**
-   * Waits for the common start of several generators.
-   * @throws {Failure} `START_MISSED` if that time has passed, because the schedules would differ.
-   */
+  /** Waits for the common start of several generators. @throws {Failure} `START_MISSED` */
   async awaitStart(): Promise<void> {
     const { shard, url } = this.#options;
     if (!shard) return;
@@ -151,9 +143,7 @@ class Run {
     this.#measurement.abandon();
   }
 
-  /**
-   * Checks the server's epoch. A server that restarted with new data has lost the run's entries.
-   */
+  /** Checks the epoch. A server that restarted with new data has lost the run's entries. */
   async assertEpoch(): Promise<void> {
     const { epoch } = this.#target.server;
     if (epoch === null || this.#ended !== 'complete') return;
@@ -190,18 +180,12 @@ class Run {
       held: this.#measurement.held,
       limit: (scenario, perS) => this.#workload.limit(scenario, perS),
       target: this.#target,
-      recorder,
-      startedAt,
+      ...{ recorder, startedAt },
       measuredMs: this.#measurement.measuredMs(nowMs),
       utilization,
-      stoppedMs: nowMs,
-      ended: this.#ended,
-      clocks: this.#clocks,
-      notes: this.#notes,
-      subscribers: this.#subscribers,
-      signed: this.#workload.signed(),
-      commit: this.#hooks.commit ?? 'unknown',
-      r: this.#hooks.r ?? null,
+      ...{ stoppedMs: nowMs, ended: this.#ended, clocks: this.#clocks, notes: this.#notes },
+      ...{ subscribers: this.#subscribers, signed: this.#workload.signed() },
+      ...{ commit: this.#hooks.commit ?? 'unknown', r: this.#hooks.r ?? null },
     };
   }
 
@@ -280,10 +264,7 @@ function quotaSentence({ limit, whom, perMinute }: QuotaUse, quota: number): str
   return `${limit}: ${needed} a minute from one ${whom} needed, ${allowed} allowed`;
 }
 
-/**
- * Returns the run's peak use of each rate limit. The rate of a closed loop is unknown, so only its
- * registrations count.
- */
+/** Returns the peak use of each rate limit. Of a closed loop, only its registrations are known. */
 function usesOf(options: LoadOptions): QuotaUse[] {
   const { agents, batch, durationMs, warmupMs } = options;
   const seconds = Math.min(60, (durationMs + warmupMs) / 1000);

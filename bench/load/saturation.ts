@@ -1,7 +1,6 @@
 /**
- * Finds a server's highest sustainable rate. Each search narrows a bracket between a rate that
- * holds and a rate that fails, until the chance that the highest rate is outside is at most 5 %. R
- * is measured with every probe.
+ * Finds a server's highest sustainable rate. A search narrows a bracket of rates until the highest
+ * one is outside with a chance of at most 5 %. R is measured with every probe.
  */
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../engine/protocol/messages.js';
@@ -61,8 +60,7 @@ function speedMoved(probes: readonly Probe[]): boolean {
 }
 
 /**
- * Finds the failing rates that the generator or the workload, and not the server, caused. Returns
- * the verdict of the last one if all failing rates are such, and otherwise only the reasons.
+ * Finds failing rates that generator or workload caused. The verdict is null unless all are such.
  */
 function boundOf(brackets: readonly Bracket[]): {
   verdict: LoadResult['verdict'] | null;
@@ -117,10 +115,7 @@ export interface SaturateHooks extends LoadHooks {
 
 /** Fraction of the highest R below which other programs are assumed to use the machine. */
 const UNDISTURBED = 0.95;
-/**
- * Maximum number of R measurements, half a second each, before a probe starts on a disturbed
- * machine anyway.
- */
+/** Measurements of R, half a second each, before a probe starts on a disturbed machine. */
 const MOST_WAITS = 10;
 
 class Search {
@@ -187,10 +182,7 @@ class Search {
     this.#fastest = Math.max(this.#fastest, this.#r ?? 0);
   }
 
-  /**
-   * Returns the result of the last probe that held, or else of the last probe. @throws {Failure}
-   * if there was no probe.
-   */
+  /** Returns the result of the last probe that held, or else of the last one. @throws {Failure} */
   result(): LoadResult {
     const base = this.#held ?? this.#last;
     if (!base) throw loadError('NOTHING_MEASURED', { reason: this.end ?? 'no probe ran' });
@@ -214,9 +206,7 @@ class Search {
     return probe;
   }
 
-  /**
-   * Runs with the same agents at every rate, because more agents would make a different network.
-   */
+  /** Runs with the same agents at every rate, because more would be a different network. */
   async #run(rate: number, r: number | null): Promise<LoadResult | null> {
     try {
       return await runLoad({ ...this.#load, rate }, { ...this.#hooks, r });
@@ -285,10 +275,7 @@ export interface Start {
   spread?: number;
 }
 
-/**
- * Ratio at which a bracket is narrow enough: the failing rate is at most 10 % above the holding
- * rate.
- */
+/** Ratio of the failing rate to the holding rate at which a bracket is narrow enough. */
 export const RESOLUTION = 1.1;
 /** Largest chance that the highest rate is outside of a bracket. */
 export const MOST_ERROR = 0.05;
@@ -299,14 +286,12 @@ const MOST_RATE = 1_000_000;
 const MOST_PROBES = 40;
 
 /**
- * Chances that a probe misleads: it holds above the highest rate, or fails below it. Other programs
- * slow a server down, so a failure on a disturbed machine says little.
+ * Chances that a probe holds above the highest rate, or fails below it, as on a disturbed machine.
  */
 const MISLEADS = { holds: 0.01, fails: 0.05, disturbed: 0.4 } as const;
 
 /**
- * Decline of the chances with the distance from the first rate, so that one failure on a disturbed
- * machine does not lead to higher rates.
+ * Decline of the chances with the distance, so that one disturbed failure does not lead upwards.
  */
 const FAR = 0.7;
 /** Distance of the rates on which the chances are computed. */

@@ -1,7 +1,7 @@
 /**
- * The schedule of a run: the intended time of each request, and the queues in which requests wait
- * until the workload has a call and a connection is free. A queued request keeps its intended time.
- * The schedule also measures the generator's lag. Each scenario has a lane of its own.
+ * The schedule of a run: the intended time of each request, and the queues in which requests keep
+ * it until the workload has a call and a connection is free. Each scenario has a lane. The schedule
+ * also measures the generator's lag.
  */
 import { type Arriving, arrivalTimes, lengthMs, planned, valueAt } from './executors.js';
 import type { Plan, Scenario } from './options.js';
@@ -45,8 +45,8 @@ export class Fifo<T> {
 }
 
 /*
- * Intended times of requests. In an open loop, the times are fixed in advance, so that a slow
- * server cannot reduce its load. In a closed loop, each request waits for an earlier request.
+ * In an open loop, times are fixed in advance, so that a slow server cannot reduce its load. In a
+ * closed loop, each request waits for an earlier one.
  */
 
 export interface Arrivals {
@@ -128,9 +128,8 @@ export interface Closed extends Bounds {
 }
 
 /**
- * Creates a loop of virtual users, each with one request in flight. Each request is intended for
- * the moment at which it can be sent. The due events are clock checks, so that lag is measured as a
- * share of time, as in an open loop.
+ * Creates a loop of virtual users, each with one request in flight, intended for when it can be
+ * sent. The due events only check the clock, so that lag is a share of time, as in an open loop.
  */
 export function closedLoop({ startMs, endMs, users, iterations, think }: Closed): Arrivals {
   const watch = openLoop(evenly(1_000 / WATCH_PER_S), { startMs, endMs });
@@ -258,9 +257,8 @@ export interface ScheduleOptions {
 }
 
 /**
- * Time after the end in which queued arrivals may still be sent, as a fraction of the measured
- * time. The value equals the allowed shortfall in rate, so that ending a run while a block closes
- * does not worsen the result.
+ * Time after the end in which queued arrivals may be sent, as a share of the measured time: the
+ * allowed shortfall, so that a block that closes at the end does not worsen the result.
  */
 const GRACE = 0.01;
 const LEAST_GRACE_MS = 100;
@@ -342,8 +340,8 @@ export class Schedule {
   }
 
   /**
-   * Sends the first arrival. Returns undefined if it was sent, the cause if it must wait, and null
-   * if no arrivals are left.
+   * Sends the first arrival. Returns undefined, or the cause if it must wait, or null if none is
+   * left.
    */
   #sendFirst({ arrivals, next, waitsFor, send, drop }: Lane): keyof WaitTimes | null | undefined {
     const { now, hasRoom, isDown } = this.#options;

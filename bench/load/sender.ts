@@ -1,7 +1,6 @@
 /**
- * Sends calls over a limited number of HTTP connections and checks the responses. A connection
- * handles one request at a time and reads the whole response. The sender never retries. An
- * abandoned connection is not reused, and its later bytes are ignored.
+ * Sends calls over a limited number of connections, without retries. A connection handles one
+ * request at a time. An abandoned one is not reused, and its later bytes are ignored.
  */
 import type { Span } from '@opentelemetry/api';
 import { Client, type Dispatcher } from 'undici';
@@ -51,8 +50,7 @@ type Ending =
 const unreachableCodes = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND']);
 
 /**
- * Uses undici's older handler interface, because the newer interface parses all headers in every
- * response. Parsing costs a tenth of a request, and the headers are not used.
+ * Uses undici's older interface: the newer one parses headers, which costs a tenth of a request.
  */
 class Connection implements Dispatcher.DispatchHandler {
   readonly node: number;
@@ -129,32 +127,11 @@ class Connection implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A call in progress that sends no HTTP request, such as opening a WebSocket. */
-class Performance {
-  readonly node: number;
-  #exchange: Exchange | null;
-
-  constructor(
-    node: number,
-    exchange: Exchange,
-    ended: (performance: Performance, exchange: Exchange, outcome: CallOutcome) => void,
-  ) {
-    this.node = node;
-    this.#exchange = exchange;
-    const finish = (outcome: CallOutcome) => {
-      if (this.#exchange) ended(this, exchange, outcome);
-      this.#exchange = null;
-    };
-    exchange.call.perform!().then(finish, () => finish({ kind: 'broken' }));
-  }
-
-  get exchange(): Exchange | null {
-    return this.#exchange;
-  }
-
-  giveUp(): void {
-    this.#exchange = null;
-  }
+/** A request in flight: a connection, or a call that sends no HTTP request. */
+interface Busy {
+  node: number;
+  exchange: Exchange | null;
+  giveUp(): void;
 }
 
 function fateOf(call: Call, status: number, body: Buffer): CallOutcome {
@@ -181,10 +158,7 @@ function holdsWhatItMust(call: Call, data: unknown): boolean {
 const word = (value: unknown) =>
   typeof value === 'string' && value !== '' && value.length <= 64 ? value : '-';
 
-/*
- * Sends calls over a limited number of connections, each call with a deadline. Calls outside the
- * schedule go first, because everything else would wait for a block's votes.
- */
+/* Calls outside the schedule go first, because everything else would wait for a block's votes. */
 
 interface SenderOptions {
   nodes: Nodes;
@@ -201,9 +175,7 @@ interface SenderOptions {
 
 /** Resolution of deadlines. */
 const SWEEP_MS = 20;
-/**
- * Pause of a connection after two consecutive failures, because a refused connection fails at once.
- */
+/** Pause after two failures in a row, because a refused connection fails at once. */
 const REST_MS = 100;
 
 const timedOut: CallOutcome = { kind: 'timed_out' };
@@ -213,7 +185,7 @@ export class Sender {
   readonly #places: readonly Place[];
   /** Per server; last in, first out, so that unused connections can close. */
   readonly #free: readonly Connection[][];
-  readonly #busy = new Set<Connection | Performance>();
+  readonly #busy = new Set<Busy>();
   /** Times at which connection pauses end. */
   #resting: number[] = [];
   readonly #unscheduled = new Fifo<{ call: Call; intendedMs: number }>();
@@ -297,14 +269,21 @@ export class Sender {
 
   #perform(exchange: Exchange, node: number): void {
     this.#options.sent(exchange);
-    const performance = new Performance(node, exchange, (which, what, outcome) => {
-      this.#busy.delete(which);
+    let isOver = false;
+    const giveUp = () => {
+      isOver = true;
+    };
+    const call: Busy = { node, exchange, giveUp };
+    const ended = (outcome: CallOutcome) => {
+      if (isOver) return;
+      this.#busy.delete(call);
       if (outcome.kind === 'broken') this.#options.nodes.failed(node, false);
       else this.#options.nodes.answered(node);
-      this.#complete(what, outcome);
+      this.#complete(exchange, outcome);
       this.#refill();
-    });
-    this.#busy.add(performance);
+    };
+    this.#busy.add(call);
+    exchange.call.perform!().then(ended, () => ended({ kind: 'broken' }));
   }
 
   #ended(connection: Connection, exchange: Exchange, ending: Ending): void {
@@ -340,7 +319,7 @@ export class Sender {
     nodes.failed(node, isRefused);
   }
 
-  #giveUp(connection: Connection | Performance, outcome: CallOutcome): void {
+  #giveUp(connection: Busy, outcome: CallOutcome): void {
     const { exchange } = connection;
     connection.giveUp();
     this.#busy.delete(connection);

@@ -1,6 +1,5 @@
 /**
- * Unmeasured requests to the server under test, for its API, its limits, its clock, and the head of
- * its chain. Measured requests go through the run's sender.
+ * Unmeasured requests to the server under test: its limits, its clock, and the head of its chain.
  */
 import pLimit from 'p-limit';
 import { Pool } from 'undici';
@@ -73,9 +72,8 @@ export class ServerClient {
   }
 
   /**
-   * Asks the current server and, if it does not respond, the other ones in turn. A repeated request
-   * has no further effect.
-   * @throws {Failure} `NO_RESPONSE`
+   * Asks the current server, or the other ones if it does not respond. @throws {Failure}
+   * `NO_RESPONSE`
    */
   async ask(request: Request, signal?: AbortSignal): Promise<Answer> {
     for (let left = this.#places.length - 1; ; left -= 1) {
@@ -134,10 +132,7 @@ function refusal(status: number, error: unknown): string {
   return `${status} ${error.code}: ${error.message}`;
 }
 
-/**
- * Runs `work` on all items with limited concurrency. Stops at the first failure and rethrows its
- * error.
- */
+/** Runs `work` on all items with limited concurrency. Rethrows, and stops at, the first error. */
 export async function forEachLimited<T>(
   all: readonly T[],
   atATime: number,
@@ -239,10 +234,7 @@ async function newestFinalized(asker: ServerClient): Promise<string | null> {
   return isRecord(block) && isHash(block.block_hash) ? block.block_hash : null;
 }
 
-/**
- * Returns the clock offset. Without a server time, the Date header is used. Its resolution is one
- * second, so an offset of up to two seconds is ignored.
- */
+/** Returns the clock offset. The Date header shows seconds, so it counts from two of them on. */
 function offsetOf(serverTime: unknown, date: string | null): number {
   const exact = typeof serverTime === 'string' ? Date.parse(serverTime) : Number.NaN;
   if (!Number.isNaN(exact)) return exact - Date.now();
@@ -258,10 +250,7 @@ export interface ClockReading {
 
 const CLOCK_READINGS = 7;
 
-/**
- * Reads the server clock several times and returns the most accurate reading. The server reads its
- * clock between the request and the response, so half of the round trip bounds the error.
- */
+/** Reads the server clock several times. Half of the shortest round trip bounds the error. */
 export async function readClock(url: string): Promise<ClockReading | null> {
   const asker = new ServerClient(url, 1);
   try {
@@ -315,10 +304,7 @@ export async function readTarget(url: string): Promise<Target> {
   };
 }
 
-/**
- * Reads all servers of a run. Returns the first one.
- * @throws {Failure} `NO_SERVER`, or `OTHER_NETWORK` if the run has agents and the servers differ
- */
+/** Reads all servers, and returns the first. @throws {Failure} `NO_SERVER`, or `OTHER_NETWORK` */
 export async function readTargets(urls: readonly string[], hasAgents: boolean): Promise<Target> {
   const targets = await Promise.all(urls.map(readTarget));
   const first = targets[0]!;

@@ -1,7 +1,4 @@
-/**
- * Signing threads, so that the generator thread never signs; signed requests; and a count of the
- * requests that were signed in time.
- */
+/** Signing threads, signed requests, and a count of those that were signed in time. */
 import { Threads } from '../../engine/crypto/threads.js';
 import { httpInput, sha256Hex } from '../../engine/protocol/signing.js';
 import type {
@@ -32,10 +29,7 @@ export class Signers {
     return ((await Promise.all(parts)) as string[][]).flat();
   }
 
-  /**
-   * Returns the signatures, 64 bytes each, in the order of `ordinals`. `inputs` is one text for all
-   * ordinals, or one text per ordinal.
-   */
+  /** Returns signatures of 64 bytes. `inputs` is one text for all ordinals, or one for each. */
   async signatures({ ordinals, inputs }: SignTask): Promise<Uint8Array> {
     const made = new Uint8Array(ordinals.length * signatureBytes);
     const parts = sharesOf(ordinals, signShare).map(async (part, index) => {
@@ -127,10 +121,7 @@ export async function signEach(
   });
 }
 
-/**
- * Timestamps may differ from server time by up to 300 s. The remaining 100 s is a margin for a
- * server slower than expected.
- */
+/** Timestamps may differ by up to 300 s from server time. The rest is for a slow server. */
 export const aheadMs = 200_000;
 /** Age of a timestamp from which a signed message is not sent. */
 export const staleMs = 250_000;

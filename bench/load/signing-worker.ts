@@ -1,7 +1,4 @@
-/**
- * A signing thread. Derives keys on first use and handles four kinds of tasks. Secret keys stay in
- * the thread.
- */
+/** A signing thread. Derives keys on first use. Secret keys stay in the thread. */
 import { workerData } from 'piscina';
 import { type KeyPair, keyPairFromSeed, sign } from '../../engine/crypto/keys.js';
 import { sha256Hex, transactionInput } from '../../engine/protocol/signing.js';

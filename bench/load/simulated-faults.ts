@@ -1,6 +1,6 @@
 /**
- * Faults of a simulated run, measured as those of a load run: a block is an arrival, its finality
- * is the response, and all times are simulated. A block that ends otherwise is an error.
+ * Faults of a simulated run: a block is an arrival, its finality the response, and any other end an
+ * error. All times are simulated.
  */
 import { parseNumber, tableRows } from '../../report/folder.js';
 import { readResult } from '../../sim/compare/runs.js';
@@ -54,10 +54,8 @@ const describeSelector = ({ group, count, share }: Selector): string => {
 };
 
 /**
- * @param base run without the faults, whose times they are compared with. Without it, the times of
- * the same run outside of its faults.
- * @throws {StoreError} if a folder contains no finished run.
- * @throws {ScenarioError} if its scenario is invalid.
+ * @param base run without the faults (default: the times of this run outside of its faults) @throws
+ * {StoreError} without a finished run @throws {ScenarioError} if its scenario is invalid
  */
 export async function readSimulatedFaults(
   folder: string,

@@ -1,8 +1,7 @@
 /**
- * Streams of a run's figures while it goes on: one sample of each figure per second, as NDJSON in a
- * file, by Prometheus remote write (version 1.0), or as OTLP metrics over HTTP. Each sink has a
- * queue with a limit and one request in flight, so a slow or dead sink loses samples and never
- * delays the load.
+ * Streams of a run's figures, each second: NDJSON in a file, Prometheus remote write (version 1.0),
+ * or OTLP metrics over HTTP. A sink has a limited queue and one request in flight, so a slow or
+ * dead one loses samples and never delays the load.
  */
 
 import { once } from 'node:events';
@@ -73,9 +72,8 @@ function openSink(text: string): Sink {
 }
 
 /**
- * Opens a file, or a named pipe without blocking: a pipe without a reader would otherwise hold a
- * thread, and with it the end of the program.
- * @throws {Failure} `STREAM_UNREAD` for a pipe without a reader.
+ * Opens a file, or a named pipe without blocking, because a pipe without a reader would hold a
+ * thread. @throws {Failure} `STREAM_UNREAD`
  */
 function openFile(path: string): Writable {
   if (!statSync(path, { throwIfNoEntry: false })?.isFIFO()) {

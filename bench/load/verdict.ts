@@ -51,13 +51,9 @@ export interface Evidence {
   /** Fraction of the measured time during which arrivals waited, by cause. */
   held: NonNullable<LoadResult['arrivals']['held']>;
   limit: Limit | null;
-  /**
-   * True if more than 1 % of an operation's requests failed, for any operation, scheduled or not.
-   */
+  /** True if an operation, scheduled or not, had more than 1 % of failed requests. */
   isFailing: boolean;
-  /**
-   * Connection limit, and the median time for which a request holds a connection, in milliseconds.
-   */
+  /** Connection limit, and the median time of a request on a connection, in milliseconds. */
   connections: { count: number; serviceP50: number };
   /** Late transactions that were not open during an outage. */
   transactions: Pick<LoadResult['transactions'], 'proposed' | 'timed_out'>;
@@ -110,10 +106,7 @@ const order: readonly Verdict['verdict'][] = [
 export const findWorst = (all: readonly Pick<Verdict, 'verdict'>[]): Verdict['verdict'] =>
   order.find((one) => all.some(({ verdict }) => verdict === one)) ?? 'VALID';
 
-/**
- * Returns the worst verdict of all scenarios. Each reason names its scenario, unless all have it.
- * Failed iterations of modules are noted.
- */
+/** Returns the worst verdict. A reason names its scenario, unless all scenarios have it. */
 export function joinVerdicts(
   names: readonly string[],
   judged: readonly Verdict[],
@@ -173,8 +166,7 @@ function judgeWhole(evidence: Evidence): Verdict {
 const percentiles = ['p50', 'p90', 'p95', 'p99'] as const;
 
 /**
- * Computes the lag at each percentile as a share of response time, for the operation with the
- * largest share; null without samples. Applies to an open loop, whose response times include lag.
+ * Computes lag as a share of response time in an open loop, for the operation with the largest one.
  */
 export function lagShares(
   lag: Percentiles,
@@ -194,9 +186,8 @@ const shareOf = (ownMs: number, responseMs: number): number =>
 
 /**
  * Attributes the quantiles of response times. The server did not cause the lag at the same
- * percentile. If arrivals waited for the workload or for signatures, it did not cause the wait
- * before sending either, which is the difference between response and service time.
- * @param lag null in a closed loop, whose response times exclude lag.
+ * percentile, nor the wait before sending if arrivals waited for workload or signatures. @param lag
+ * null in a closed loop, whose response times exclude lag.
  */
 export function attribute(
   lag: Percentiles | null,
@@ -258,10 +249,7 @@ const workloadLimit = ({ held, limit, targetPerS }: Evidence): Note =>
 const idleNotes = ({ held }: Evidence): Note[] =>
   held.answers > MOSTLY ? [note('WORKLOAD_IDLE', { percent: figure(100 * held.answers) })] : [];
 
-/**
- * Returns a note with the number of connections that the rate needs at this service time, if
- * arrivals waited for connections most of the time.
- */
+/** Returns a note on the connections that the rate needs, if most arrivals waited for one. */
 function connectionNotes({ held, connections, targetPerS }: Evidence): Note[] {
   const { count, serviceP50 } = connections;
   const needed = Math.ceil((targetPerS! * serviceP50) / 1_000);
@@ -284,10 +272,7 @@ function isBound(evidence: Evidence): boolean {
   return shortBy(evidence) ? unsent && (late || busy || unsigned) : late;
 }
 
-/**
- * Returns the generator's problems, each as the reason for a verdict and, if `heldNotes` has no
- * such note, as a note on a valid run.
- */
+/** Returns the generator's problems, as reasons and, unless `heldNotes` has them, as notes. */
 function generatorProblems({
   lagP99,
   utilization,
@@ -317,9 +302,7 @@ function shortBy({ targetPerS, acceptedPerS }: Evidence): Note[] | null {
   return [note('RATE_MISSED', { ...values, least: 100 * LEAST_SHARE })];
 }
 
-/**
- * Returns notes on transactions that missed their deadline, and on lost connections and deliveries.
- */
+/** Returns notes on late transactions, and on lost connections and deliveries. */
 function lossesOf({ transactions, delivery }: Evidence): Note[] {
   const { proposed, timed_out } = transactions;
   const { subscribers, expected, holes, disconnects } = delivery;
@@ -359,10 +342,9 @@ function differencesOf({ halves }: Evidence): Note[] {
 }
 
 /**
- * Returns a sign that the rate is not sustainable, or null. One sign is that the second half
- * accepted more than a tenth fewer arrivals than the first, and fewer than chance explains. The
- * other is that the queue grew by more than 1 % of the time between the midpoints of the halves. A
- * server that serves 99 % of the rate lets the queue grow that fast.
+ * Returns a sign that the rate is not sustainable: the second half accepted a tenth fewer arrivals,
+ * and fewer than by chance, or the queue grew by more than 1 % of the time between the midpoints of
+ * the halves, as on a server that serves 99 % of the rate.
  */
 export function worsening({
   arrivals,

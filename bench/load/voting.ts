@@ -1,7 +1,6 @@
 /**
- * One block in a run, from its proposal to its end. Sends as many approvals as decide the block,
- * and replaces each refused or lost approval with a vote from a different agent. Server events and
- * accepted approvals determine which blocks are final.
+ * One block in a run. Sends as many approvals as decide it, and replaces each refused or lost one.
+ * Events and accepted approvals determine which blocks are final.
  */
 import type { Agent } from './agents.js';
 import type { Ballots, Block } from './blocks.js';
@@ -15,10 +14,7 @@ interface VotingPlan {
   agents: readonly Agent[];
   record: SignedRecord;
   sign(ballots: Ballots, count: number): void;
-  /**
-   * Called after the response to a vote. A further vote may be sent, or the block is decided or
-   * lost.
-   */
+  /** Called after the response to a vote: another may be sent, or the block is over. */
   changed(voting: Voting, how: 'decided' | 'lost' | 'failed' | 'accepted'): void;
 }
 
@@ -170,9 +166,8 @@ class VoteCall implements Call {
 }
 
 /*
- * A run's final blocks, with the time of finality as seen in the event stream. A block is final by
- * an outcome, by the hash of the head or, on servers that report neither, when the height reaches a
- * block with enough accepted approvals.
+ * A run's final blocks, with the time in the event stream. A block is final by its outcome, by the
+ * hash of the head, or by the height if it has enough accepted approvals.
  */
 
 interface Undecided {
@@ -201,9 +196,7 @@ export class Finality {
     this.#waiting.set(block.hash, block);
   }
 
-  /**
-   * Called when enough approvals were accepted. The stream may have reported the height earlier.
-   */
+  /** Called when enough approvals were accepted, maybe after the height was reported. */
   approved(hash: string): void {
     const block = this.#waiting.get(hash);
     if (!block) return;

@@ -1,7 +1,4 @@
-/**
- * The contract between a run and a workload. The run decides when and how requests are sent, and
- * the workload decides their content.
- */
+/** The contract between a run, which sends requests, and a workload, which makes them. */
 import type { Nodes } from './nodes.js';
 import type { LoadOptions, OperationName } from './options.js';
 import type { Recorder } from './recorder.js';
@@ -16,10 +13,7 @@ export interface Call {
   target: string;
   headers: Record<string, string>;
   body: string | Uint8Array | null;
-  /**
-   * Returns true if a successful response contains the data that the protocol promises. If not, the
-   * response counts as a lie.
-   */
+  /** Returns true if a success has the data that the protocol promises; if not, it is a lie. */
   holds(data: unknown): boolean;
   /** Performs a call that sends no HTTP request. If it rejects, the call counts as broken. */
   perform?(): Promise<CallOutcome>;
@@ -48,10 +42,7 @@ export interface RunContext {
   nodes: Nodes;
   /** This process's clock in milliseconds (`performance.now()`), used for all times in a run. */
   now(): number;
-  /**
-   * Sends a call outside the schedule, such as the votes of a block whose proposal is the arrival.
-   * Such calls precede arrivals and are recorded separately, for example as `vote (beside)`.
-   */
+  /** Sends a call outside the schedule, before arrivals. It is recorded as `vote (beside)`. */
   send(call: Call): void;
   /** Reports that `next` returns a call again after arrivals had to wait. */
   wake(): void;
@@ -71,24 +62,15 @@ export interface Expected {
 
 /** Requests of one kind. */
 export interface Source {
-  /**
-   * Returns the call for the next arrival, which is sent at once; null if the arrival must wait
-   * until `wake`.
-   */
+  /** Returns the call for the next arrival, which is sent at once; null until `wake`. */
   next(intendedMs: number): Call | null;
   /** Called when a server responds again after an outage. */
   onReturned?(): void;
   /** Returns the cause of the wait after `next` has returned null (default: `answers`). */
   waitsFor?(): Wait;
-  /**
-   * Computes the rate that the source offered, and the option that makes it offer `perS` arrivals
-   * per second. Returns null if the source has no limit, or if no option raises the limit.
-   */
+  /** Computes the offered rate, and the option that would offer `perS`; null without a limit. */
   limit?(perS: number): Limit | null;
-  /**
-   * Called when the schedule is over. Resolves once all work in flight is final or late, or when
-   * `signal` aborts.
-   */
+  /** Called after the schedule. Resolves once all work is final or late, or on `signal`. */
   drain?(signal: AbortSignal): Promise<void>;
   notes?(): string[];
 }

@@ -1,9 +1,7 @@
 /**
- * Votes and proposals, and the chain that they build. If votes are the arrivals, all agents are
- * validators, and each vote that a block needs is an arrival. Proposals are sent outside the
- * schedule, and arrivals wait for them. If proposals are the arrivals, each carries a batch of
- * transactions, which a few validators approve at once, and the next arrival waits until the block
- * is decided.
+ * Votes and proposals, and their chain. If votes are the arrivals, all agents are validators, and
+ * proposals are sent outside the schedule. If proposals are the arrivals, each carries a batch that
+ * a few validators approve at once, and the next one waits until the block is decided.
  */
 import { bisect } from '../../../engine/rules/network-rule.js';
 import type { AgentPool } from '../agents.js';
@@ -39,10 +37,7 @@ export async function chained(
   };
 }
 
-/**
- * Maximum number of producers. Only one block is open at a time, so more producers would not raise
- * the rate.
- */
+/** Most producers. Only one block is open at a time, so more would not raise the rate. */
 const PRODUCERS = 8;
 /** Sender keys need no registration. Their ordinals are far from the agents' ordinals. */
 const SENDERS = { first: 1_000_000_000, count: 1_024 };
@@ -51,10 +46,7 @@ const VOTING_S = 30;
 /** Maximum wait for a proposal on a server that does not report its head. */
 const HEAD_MS = 10_000;
 
-/**
- * Builds the chain, which closes together with the pool. @throws {Failure} if the agents could
- * not decide a block.
- */
+/** Builds the chain, which closes with the pool. @throws {Failure} if no block could be decided. */
 async function assemble(
   pool: AgentPool,
   expected: Expected,
@@ -106,9 +98,7 @@ async function assemble(
   return chain;
 }
 
-/**
- * Assigns different producers to the generators, so that each generator recognizes its own blocks.
- */
+/** Gives each generator producers of its own, so that it recognizes its blocks. */
 function producersOf(count: number, shard: Shard | undefined): number[] {
   const all = Array.from({ length: count }, (_, ordinal) => ordinal);
   if (!shard || count < shard.count) return all;
@@ -120,8 +110,7 @@ const tooSlow = (seconds: number) =>
   `${VOTING_S} s; use a higher rate or fewer agents`;
 
 /**
- * Returns the number of active validators, including this run's agents. @throws {Failure}
- * `OTHER_VALIDATORS` if these agents cannot decide a block alone.
+ * Returns the number of active validators, with this run's. @throws {Failure} `OTHER_VALIDATORS`
  */
 async function electorateWith(
   { asker, surroundings }: AgentPool,
@@ -139,10 +128,7 @@ async function electorateWith(
   throw loadError('OTHER_VALIDATORS', { ...values, least });
 }
 
-/**
- * Subscribes to the chain. On servers with opt-in topics, the subscription excludes other agents'
- * votes.
- */
+/** Subscribes to the chain, without votes of other agents if the server has opt-in topics. */
 async function listenToChain(pool: AgentPool, receive: (text: Buffer) => void): Promise<void> {
   const { context, onEpoch } = pool;
   const [first] = pool.agents;

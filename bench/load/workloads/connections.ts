@@ -1,7 +1,6 @@
 /**
- * Connections as load. Each arrival connects an agent to the event stream, authenticates and
- * subscribes. The connection stays open until the next turn of its agent, so the number of agents
- * is that of open connections.
+ * Connections as load. Each arrival connects an agent, which keeps the connection until its next
+ * turn, so the number of agents is that of open connections.
  */
 import type { Agent, AgentPool } from '../agents.js';
 import { EventStream, topics } from '../event-stream.js';

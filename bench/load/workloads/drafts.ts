@@ -1,7 +1,6 @@
 /**
- * Requests that are drafted and signed ahead: status changes, memes, and what a script chooses. A
- * server accepts the status changes of an agent only with ascending timestamps, so each agent has
- * one in flight.
+ * Requests that are drafted and signed ahead. A server accepts the status changes of an agent only
+ * with ascending timestamps, so each agent has one in flight.
  */
 import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { type Agent, type AgentPool, statusChange } from '../agents.js';

@@ -1,7 +1,6 @@
 /**
- * The requests of a run: each scenario mixes kinds by weight, and all scenarios share the sources
- * of the kinds. A kind that cannot be sent now catches up later, so that the shares hold over the
- * whole run.
+ * The requests of a run. Scenarios mix kinds by weight and share the sources of the kinds. A kind
+ * that cannot be sent now catches up later.
  */
 import { type Agent, AgentPool } from '../agents.js';
 import { lengthMs, peak, planned, usersOf } from '../executors.js';
@@ -91,8 +90,8 @@ async function agentsOf(pool: AgentPool) {
 }
 
 /**
- * Returns the agents of one of the sources that change the status of agents: the kind `status`, and
- * each module. A server takes the changes of an agent in the order of their signatures only.
+ * Returns the agents of a source that changes their status: the kind `status`, or a module. A
+ * server takes the changes of an agent only in the order of their signatures.
  */
 function shareOf(all: readonly Agent[], source: number, options: LoadOptions): Agent[] {
   const scripts = scenariosOf(options).filter(({ script }) => script !== null);
@@ -103,10 +102,7 @@ function shareOf(all: readonly Agent[], source: number, options: LoadOptions): A
 /** Weights beyond which arrivals wait for a kind that cannot be sent: those of ten arrivals. */
 const DEBT = 10;
 
-/**
- * Every arrival adds each kind's share to its credit. The ready kind with the highest credit is
- * sent.
- */
+/** Adds each kind's share to its credit per arrival, and sends the ready kind with the most. */
 class Draw {
   readonly #sources: readonly { share: number; source: Source }[];
   readonly #credit: number[];
@@ -168,10 +164,7 @@ export class Workload {
     if (used.has('vote') && used.has('propose')) throw loadError('MIX_OF_CHAINS', {});
   }
 
-  /**
-   * Registers agents, signs ahead and connects before the warm-up. Reports slow steps. Returns the
-   * number of subscribers.
-   */
+  /** Registers agents, signs ahead and connects. Returns the number of subscribers. */
   async prepare(context: RunContext, progress: (line: string) => void): Promise<number> {
     const pool = new AgentPool(context, progress);
     this.#pool = pool;

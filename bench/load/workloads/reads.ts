@@ -1,6 +1,6 @@
 /**
- * Reads of the network state, of the list of agents, and of the reputations of agents: those of the
- * run or, if the run registers none, those that the server lists. Needs no registered agents.
+ * Reads of the network state, of the list of agents, and of the reputations of the run's agents or,
+ * without any, of those that the server lists.
  */
 import type { Kind } from '../options.js';
 import type { Call, CallOutcome, RunContext, Source } from '../workload.js';

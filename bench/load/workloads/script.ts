@@ -1,10 +1,10 @@
 /**
- * Requests that a module chooses. The module runs in the sandbox of decision rules: it reaches
- * neither clock, network nor files, and each call has a limit of work and of memory. Iterations are
- * drafted ahead, so that a slow module does not delay the schedule. An iteration whose call fails
- * is an arrival that failed, with the reason, and the next one starts from the state after `setup`.
+ * Requests that a module chooses, in the sandbox of decision rules: without clock, network and
+ * files, and with limits of work and memory. Iterations are drafted ahead, so that a slow module
+ * does not delay the schedule. After a failed call, which is a failed arrival, the state is that
+ * after `setup`.
  */
-import { Type, Value } from '../../../engine/protocol/bundled/typebox.js';
+import { type TProperties, Type, Value } from '../../../engine/protocol/bundled/typebox.js';
 import type { Machine, Snapshot } from '../../../engine/rules/machine.js';
 import { RuleError } from '../../../engine/rules/rule.js';
 import { createMachines } from '../../../engine/rules/sandbox.js';
@@ -15,36 +15,25 @@ import type { Scenario } from '../options.js';
 import type { CallOutcome, Expected, Source } from '../workload.js';
 import { type Draft, Drafts } from './drafts.js';
 
-const strictly = { additionalProperties: false } as const;
+const action = <N extends string, M extends TProperties>(name: N, what: string, members: M) =>
+  Type.Object(
+    { do: Type.Literal(name), ...members },
+    { additionalProperties: false, description: what },
+  );
+const text = (most: number, description: string) =>
+  Type.String({ minLength: 1, maxLength: most, description });
 
 /** Actions that an iteration can return. */
 const actions = {
-  get: Type.Object(
-    {
-      do: Type.Literal('get'),
-      path: Type.String({ pattern: '^/api/v1/', maxLength: 2_000, description: 'path to read' }),
-    },
-    { ...strictly, description: 'a read' },
-  ),
-  status: Type.Object(
-    {
-      do: Type.Literal('status'),
-      reason: Type.String({ minLength: 1, maxLength: 500, description: 'reason of the status' }),
-    },
-    { ...strictly, description: 'a status change' },
-  ),
-  meme: Type.Object(
-    {
-      do: Type.Literal('meme'),
-      text: Type.String({ minLength: 1, maxLength: 50_000, description: 'content of the file' }),
-      caption: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'caption' })),
-    },
-    { ...strictly, description: 'a meme' },
-  ),
-  vote: Type.Object(
-    { do: Type.Literal('vote') },
-    { ...strictly, description: 'a vote on the open block' },
-  ),
+  get: action('get', 'a read', {
+    path: Type.String({ pattern: '^/api/v1/', maxLength: 2_000, description: 'path to read' }),
+  }),
+  status: action('status', 'a status change', { reason: text(500, 'reason of the status') }),
+  meme: action('meme', 'a meme', {
+    text: text(50_000, 'content of the file'),
+    caption: Type.Optional(text(200, 'caption')),
+  }),
+  vote: action('vote', 'a vote on the open block', {}),
 } as const;
 
 /** Work limits of the calls, in iterations of loops, each of which takes 5 to 75 ns. */
@@ -160,11 +149,9 @@ function describe(reply: string): string {
   return (line === undefined ? message : `${message} (line ${line})`).slice(0, 64);
 }
 
-const describeAgent = ({ ordinal, id, publicKey: public_key }: Agent) => ({
-  ordinal,
-  id,
-  public_key,
-});
+const describeAgent = ({ ordinal, id, publicKey }: Agent) => {
+  return { ordinal, id, public_key: publicKey };
+};
 
 /** Longest data of a response that a module sees, in characters of JSON. */
 const MOST_DATA = 65_536;

@@ -1,7 +1,6 @@
 /**
- * Updates that subscribers receive. Each agent subscribes to five topics on its own connection, and
- * some other agents update their status. Each accepted update must reach each subscriber exactly
- * once.
+ * Updates that subscribers receive. Each agent subscribes on its own connection, and other agents
+ * update their status. Each update must reach each subscriber exactly once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, AgentPool } from '../agents.js';
@@ -58,10 +57,7 @@ async function complete(
   if (!signal.aborted) deliveries.finish();
 }
 
-/**
- * Connects the agents. @param mark prefix of the updates' reasons; a number follows.
- * @throws {Failure} if the server refuses an agent.
- */
+/** Connects the agents. @param mark prefix of the reasons of updates @throws {Failure} */
 async function follow(
   pool: AgentPool,
   agents: readonly Agent[],
@@ -98,16 +94,11 @@ interface Update {
   intendedMs: number;
   /** True once the update's outcome is known. */
   settled: boolean;
-  /**
-   * True once the server accepted the update or a subscriber received it, so that all must receive
-   * it.
-   */
+  /** True once accepted, or received by a subscriber, so that all must receive it. */
   due: boolean;
   /** Number of subscribers connected when the update was sent. */
   expected: number;
-  /**
-   * One bit per subscriber, set if the subscriber has received the update or will not receive it.
-   */
+  /** One bit per subscriber, set once it has the update or will not receive it. */
   done: Uint8Array;
   missing: number;
 }
@@ -137,10 +128,7 @@ class Deliveries {
     });
   }
 
-  /**
-   * True if the outcome of an update is unknown, or a connected subscriber has not received an
-   * update.
-   */
+  /** True if an outcome is unknown, or a connected subscriber lacks an update. */
   get waits(): boolean {
     return [...this.#updates.values()].some(({ settled, due }) => !settled || due);
   }
@@ -159,10 +147,7 @@ class Deliveries {
     this.#sent = Math.max(this.#sent, number + 1);
   }
 
-  /**
-   * Records an update's outcome. No subscriber should receive a refused update, but if one does,
-   * all must receive it.
-   */
+  /** Records an outcome. If one subscriber receives a refused update, all must. */
   completed(number: number, accepted: boolean): void {
     const update = this.#updates.get(number);
     if (!update) return;
@@ -191,10 +176,7 @@ class Deliveries {
     this.#forget(number, update);
   }
 
-  /**
-   * Records that the server closed a connection. Its outstanding deliveries stay expected, but are
-   * no longer awaited and do not count as holes.
-   */
+  /** Records a closed connection. Its deliveries stay expected, but are not awaited. */
   disconnected(subscriber: number): void {
     this.#subscribers[subscriber]!.connected = false;
     this.#record.deliveries({ disconnects: 1 }, this.#intendedMs);
@@ -206,10 +188,7 @@ class Deliveries {
     }
   }
 
-  /**
-   * Counts missing deliveries. Missing event numbers include these deliveries and may include
-   * others.
-   */
+  /** Counts missing deliveries, which missing event numbers include. */
   finish(): void {
     const missing = new Uint32Array(this.#subscribers.length);
     for (const update of this.#updates.values()) {
@@ -238,8 +217,7 @@ class Deliveries {
   }
 
   /**
-   * Checks the number of an event, and counts gaps and repetitions. Returns true if the number is
-   * greater than all earlier numbers of the subscriber.
+   * Counts gaps and repetitions of event numbers. Returns true if the number is the highest yet.
    */
   #numbered(index: number, seq: number): boolean {
     const subscriber = this.#subscribers[index]!;

@@ -1,6 +1,5 @@
 /**
- * Output of a load run for CI systems: JUnit XML, and the step summary and annotations of GitHub
- * Actions. Texts may come from a server, so each format escapes them.
+ * Output for CI systems: JUnit XML, and GitHub's step summary and annotations. Each escapes texts.
  */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { Judgement } from '../../../bench/load/conditions.js';
@@ -108,10 +107,8 @@ function annotation(title: string, text: string): string {
 }
 
 /**
- * Writes the JUnit file, if one is named. Writes the step summary and one annotation per missed
- * threshold, if the environment names the file of the summary. Annotations go to standard error, so
- * that --json prints only JSON.
- * @throws {UsageError} if a file cannot be written.
+ * Writes the JUnit file and, if the environment names its file, the step summary, with annotations
+ * on standard error. @throws {UsageError} if a file cannot be written.
  */
 export function reportToCi(
   result: LoadResult,

@@ -133,10 +133,7 @@ async function run(a: string, others: string[], flags: Flags): Promise<void> {
   setExitCode(conditionsCode(judged, comparison.usable));
 }
 
-/**
- * Prints the met and the unmeasured conditions, and returns the exit code. Invalid figures take
- * precedence over both.
- */
+/** Prints met and unmeasured conditions. Returns the exit code, first that of invalid figures. */
 function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
   const sentences = (of: (one: Judgement) => string | null) =>
     judged.flatMap((one) => of(one) ?? []);
@@ -147,10 +144,7 @@ function conditionsCode(judged: readonly Judgement[], usable: boolean): number {
   return unmeasured.length > 0 ? exitCodes.unmeasured : exitCodes.done;
 }
 
-/**
- * Lists all conditions with their values, reports them and the verdict to CI, and sets the exit
- * code.
- */
+/** Lists all conditions with their values, reports them to CI, and sets the exit code. */
 export async function reportConditions(
   conditions: readonly Condition[],
   result: LoadResult,

@@ -259,7 +259,8 @@ const inFile = {
 } as const;
 
 /**
- * Plans the run of the flags or of a load file, whose values flags replace. @throws {UsageError}
+ * Plans the run of the flags or of a load file, in which flags take precedence. @throws
+ * {UsageError}
  */
 async function planLoad(flags: LoadFlags, settings: Settings): Promise<Plan> {
   const { file } = flags;

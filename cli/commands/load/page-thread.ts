@@ -1,7 +1,4 @@
-/**
- * Thread that serves the page for a load run, so that page requests do not delay the load
- * generator.
- */
+/** Thread that serves the page of a load run, so that its requests do not delay the load. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { Board, loadControl, type RunStage, startLoadServer } from '../../../api/load-server.js';
 import type { FromPage, PageSetting, ToPage } from './page.js';

@@ -1,6 +1,5 @@
 /**
- * `folkmoot load --watch`: the page for a load run. A thread serves the page, and receives
- * snapshots of the run only while a browser has the page open.
+ * The page of a load run, served by a thread, which gets snapshots only while a browser is open.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -17,9 +16,7 @@ import { writeStderr } from '../../output/output.js';
 export interface LoadWatch {
   hooks: SaturateHooks;
   stop: AbortSignal;
-  /**
-   * Shows the end of the run. Resolves once open pages have received it and the server is closed.
-   */
+  /** Shows the end of the run. Resolves once open pages show it and the server is closed. */
   end(how: LoadResult | Error): Promise<void>;
 }
 
@@ -112,9 +109,7 @@ class PageThread {
     if (this.#watched) this.#post('show');
   }
 
-  /**
-   * Sends the last snapshot. Resolves once open pages have received it and the server is closed.
-   */
+  /** Sends the last snapshot. Resolves once open pages show it and the server is closed. */
   async end(): Promise<void> {
     this.#watched = false;
     this.#post('end');

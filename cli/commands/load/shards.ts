@@ -1,7 +1,4 @@
-/**
- * A run on several generators: the options of one part, and `folkmoot load merge`, which makes one
- * result with one verdict of all parts.
- */
+/** The options of a part of a run on several generators, and `folkmoot load merge`. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from 'commander';
@@ -81,10 +78,7 @@ interface MergeFlags {
   json?: boolean;
 }
 
-/**
- * Default of --clock-bound. NTP keeps clocks well within this bound, and a difference of this size
- * shifts the schedules by only a fraction of a response time.
- */
+/** Default of --clock-bound: well above the error of NTP, and a fraction of a response time. */
 const CLOCK_BOUND_MS = 50;
 
 export function loadMergeCommand(): CliCommand {
