@@ -21,7 +21,6 @@ import type { RunContext } from './workload.js';
 export interface Agent {
   ordinal: number;
   publicKey: string;
-  /** Agent id that the server assigned. */
   id: string;
   /** Headers for requests with the signature in the body. */
   headers: Record<string, string>;
@@ -29,14 +28,7 @@ export interface Agent {
 
 type Capability = 'validator' | 'producer';
 
-interface Means {
-  asker: ServerClient;
-  signers: Signers;
-  now(): number;
-  /** Returns a timestamp later than any that this agent has signed. */
-  stamp(agent: number, wantedMs: number): string;
-  progress(line: string): void;
-}
+type Means = Pick<AgentPool, 'asker' | 'signers' | 'now' | 'stamp' | 'progress'>;
 
 const AT_A_TIME = 64;
 /** Longer than requests are signed ahead, and shorter than the 300 s that a server allows. */
@@ -115,7 +107,6 @@ async function changeAll(
   }
 }
 
-/** Keys derived at a time. */
 const KEYS_OF_PART = 4_096;
 
 /**
@@ -213,7 +204,6 @@ export class AgentPool {
     this.run = sha256Hex(`folkmoot-load-run\n${seed}\n${Date.now()}\n${shard?.index}`).slice(0, 16);
   }
 
-  /** Reads the state of the server, and starts the signing threads. @throws {Failure} */
   async gather(): Promise<void> {
     this.surroundings = await readSurroundings(this.asker);
     if (this.#closed) throw loadError('RUN_OVER', {});
@@ -238,7 +228,6 @@ export class AgentPool {
     return this.signers.publicKeys(Array.from({ length: count }, (_, index) => first + index));
   }
 
-  /** Signs an `auth` message for the event stream. */
   async auth({ ordinal: agent, publicKey }: Agent): Promise<string> {
     // A server takes each message once, also if an agent connects twice in a millisecond.
     const atMs = Math.max(Math.round(this.now()), (this.#auths.get(agent) ?? 0) + 1);

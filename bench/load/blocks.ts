@@ -9,7 +9,6 @@ import { aheadMs, type Signers, signatureBytes, signShare, staleMs } from './sig
 export interface Block {
   producer: number;
   parent: string;
-  /** Hash computed ahead. */
   hash: string;
   timestamp: string;
   body: Uint8Array;
@@ -29,13 +28,10 @@ interface BlocksPlan {
   senders: { first: number; count: number };
   /** Number of approvals that decide a block, according to the known electorate. */
   needed: number;
-  /** Blocks that the run is expected to need. */
   expected: number;
   blockMs: number;
   now(): number;
-  /** Called when a block or more votes become available. */
   onReady(): void;
-  /** Called when signing fails, which ends the run. */
   onFailed(error: Error): void;
   /** True if generators take turns. Then only transactions and one block are signed ahead. */
   alternates?: boolean;
@@ -99,7 +95,6 @@ export class BlocksAhead {
     return { blocks, votes, transactions: blocks * this.#plan.batch };
   }
 
-  /** Restarts from a new head of the chain. */
   begin(head: string): void {
     this.#generation += 1;
     this.#made -= this.#queue.length;
@@ -276,7 +271,6 @@ export class Ballots {
   #signatures: Buffer = Buffer.alloc(0);
   #signed = 0;
   #planned = 0;
-  /** Time of the latest signature. */
   signedAtMs = 0;
 
   constructor(block: { hash: string; timestamp: string; first: number; voters: number }) {

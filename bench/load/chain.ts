@@ -19,7 +19,6 @@ import {
   noteUse,
   proposalCall,
   readChainEvent,
-  toUndecided,
   Voting,
 } from './voting.js';
 import type { Call, CallOutcome, Limit, RunContext, Wait } from './workload.js';
@@ -32,7 +31,6 @@ interface ChainPlan {
   blocks: BlocksAhead;
   record: SignedRecord;
   head: { hash: string; height: number };
-  /** Decision rule of the server. */
   rule: NetworkRule;
   /** True if the server accepts a proposal before its parent is decided. */
   takesEarly: boolean;
@@ -106,7 +104,6 @@ export class Chain {
     this.advance();
   }
 
-  /** Cause of the wait when `next` returns null. */
   get waitsFor(): Wait {
     if (this.#open) return this.#open.wants ? 'signatures' : 'answers';
     const told = !this.#waitsForHead || this.#confirmed;
@@ -170,7 +167,7 @@ export class Chain {
   close(): void {
     this.#ending = true;
     clearInterval(this.#watch);
-    if (this.#turnTimer) clearTimeout(this.#turnTimer);
+    this.#stopTurn();
     this.#looks.close();
   }
 
@@ -278,8 +275,10 @@ export class Chain {
     if (voting.ballots.planned < voting.needed) {
       void blocks.signVotes(voting.ballots, withSpares(voting.needed));
     }
-    this.#finality.expect(toUndecided(voting));
-    context.block(hash, block.transactions, voting.plan.intendedMs, null);
+    const { height, plan } = voting;
+    const waiting = { transactions: block.transactions, intendedMs: plan.intendedMs };
+    this.#finality.expect({ hash, height, ...waiting, approved: false });
+    context.block(hash, block.transactions, plan.intendedMs, null);
     this.advance();
   }
 
@@ -337,9 +336,13 @@ export class Chain {
   #freeTurn(): void {
     this.#other = null;
     this.#turnMs = this.#plan.context.now();
+    this.#stopTurn();
+    this.advance();
+  }
+
+  #stopTurn(): void {
     if (this.#turnTimer) clearTimeout(this.#turnTimer);
     this.#turnTimer = null;
-    this.advance();
   }
 
   /** Continues from this head and drops the open block. */
@@ -355,8 +358,7 @@ export class Chain {
     this.#head = { hash, height };
     this.#other = null;
     this.#turnMs = nowMs;
-    if (this.#turnTimer) clearTimeout(this.#turnTimer);
-    this.#turnTimer = null;
+    this.#stopTurn();
     this.#open = this.#ahead?.plan.block.parent === hash ? this.#ahead : null;
     this.#ahead = null;
     this.#looks.moved();
@@ -448,7 +450,6 @@ class HeadLooks {
     this.#count = 0;
   }
 
-  /** Starts a pending read now. */
   hurry(from: Head): void {
     if (!this.#timer) return;
     clearTimeout(this.#timer);

@@ -30,13 +30,9 @@ interface Bar {
   label: string;
 }
 
-/** Draws the bars from top to bottom. */
 function namedBars(bars: readonly Bar[], axis: string): PlotOptions {
   return {
-    height: 44 * bars.length + 56,
-    marginLeft: 12,
-    marginTop: 10,
-    marginRight: 24,
+    ...{ height: 44 * bars.length + 56, marginLeft: 12, marginTop: 10, marginRight: 24 },
     y: { domain: bars.map(({ name }) => name), axis: null, padding: 0 },
     color: { type: 'identity' },
     marks: [
@@ -45,15 +41,8 @@ function namedBars(bars: readonly Bar[], axis: string): PlotOptions {
       barX(bars, { x: 'value', y: 'name', fill: 'color', insetTop: 24, insetBottom: 4 }),
       ruleX([0], { stroke: 'var(--faint)' }),
       text(bars, {
-        x: 0,
-        y: 'name',
-        text: 'label',
-        textAnchor: 'start',
-        dx: 6,
-        dy: -10,
-        fill: 'currentColor',
-        stroke: 'var(--paper)',
-        strokeWidth: 3,
+        ...{ x: 0, y: 'name', text: 'label', textAnchor: 'start', dx: 6, dy: -10 },
+        ...{ fill: 'currentColor', stroke: 'var(--paper)', strokeWidth: 3 },
       }),
     ],
   };
@@ -82,13 +71,20 @@ export function failuresChart({ title, rows }: LoadTable): Chart {
   };
 }
 
+const frame = { marginLeft: 56, marginTop: 28 };
+
+/** Horizontal lines, and one at 0 unless the axis is logarithmic. */
+const background = (isLogarithmic: boolean, ticks: number | number[] | null = null) => [
+  gridY({ stroke: 'var(--line)', strokeOpacity: 1, ...(ticks === null ? {} : { ticks }) }),
+  ...(isLogarithmic ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
+];
+
 interface PercentileCurve {
   name: string;
   color: string;
   percentiles: Percentiles;
 }
 
-/** Returns null if no curve has a sample. */
 export function percentileChart(
   title: string,
   caption: string,
@@ -100,36 +96,23 @@ export function percentileChart(
   const scale = timeScale(lines.flatMap(({ points }) => points.map(({ ms }) => ms)));
   const rarest = lines.reduce((most, { points }) => Math.max(most, points.at(-1)!.rarity), 10);
   const height = (point: Point) => Math.max(point.ms, scale.least) / scale.unit.ms;
+  const legend = curves.map(({ name, color }, index) => {
+    return { color, dash: getDash(index), text: name };
+  });
   return {
     title,
     caption: [caption, ...curves.map(sentence), ...(scale.wide ? [LOGARITHMIC] : [])].join(' '),
-    ...(curves.length > 1
-      ? {
-          legend: curves.map(({ name, color }, index) => ({
-            color,
-            dash: getDash(index),
-            text: name,
-          })),
-        }
-      : {}),
+    ...(curves.length > 1 ? { legend } : {}),
     draw: (_, narrow) => ({
-      height: narrow ? 240 : 300,
-      marginLeft: 56,
-      marginTop: 28,
-      marginRight: 28,
+      ...{ ...frame, height: narrow ? 240 : 300, marginRight: 28 },
       x: {
-        type: 'log',
-        domain: [1, rarest],
-        label: 'percentile',
-        labelOffset: 42,
-        ticks: ticksTo(rarest, narrow),
-        tickFormat: percentileOf,
+        ...{ type: 'log', domain: [1, rarest], label: 'percentile', labelOffset: 42 },
+        ...{ ticks: ticksTo(rarest, narrow), tickFormat: percentileOf },
       },
       y: { label: scale.unit.name, tickFormat: formatTick, ...scale.axis },
       marks: [
-        gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: scale.axis.ticks }),
+        ...background(scale.wide, scale.axis.ticks),
         ruleX(ticksTo(rarest, narrow).slice(1), { stroke: 'var(--line)' }),
-        ...(scale.wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
         ...lines.map(({ color, points }, index) =>
           // The first curve is wider, so that it stays visible under a different curve.
           line(points, {
@@ -213,9 +196,8 @@ export function saturationCharts({ brackets, slo }: Saturation): Chart[] {
       { x: 'rate', y, stroke: 'color', strokeWidth: 2, r: 4.5 },
     ),
   ];
-  const frame = (narrow: boolean) => ({
-    ...{ height: narrow ? 240 : 320, marginLeft: 56, marginTop: 28, x: x(narrow) },
-    color: { type: 'identity' } as const,
+  const common = (narrow: boolean) => ({
+    ...{ ...frame, height: narrow ? 240 : 320, x: x(narrow), color: { type: 'identity' } as const },
   });
   const diagonal = [0, most].map((rate) => ({ rate }));
   return [
@@ -226,11 +208,10 @@ export function saturationCharts({ brackets, slo }: Saturation): Chart[] {
         `(${['99 % of the rate', ...slo].join(', ')}). On the dashed line all arrivals were ` +
         `accepted. Highest rates that held: ${range}.`,
       draw: (_, narrow) => ({
-        ...frame(narrow),
+        ...common(narrow),
         y: { label: 'accepted, arrivals/s', domain: [0, most * 1.04], tickFormat: formatTick },
         marks: [
-          gridY({ stroke: 'var(--line)', strokeOpacity: 1 }),
-          ruleY([0], { stroke: 'var(--faint)' }),
+          ...background(false),
           line(diagonal, { x: 'rate', y: 'rate', stroke: 'var(--faint)', strokeDasharray: '5 4' }),
           ...marks(probes, 'accepted_per_s'),
         ],
@@ -247,7 +228,7 @@ export function saturationCharts({ brackets, slo }: Saturation): Chart[] {
             draw: (_: unknown, narrow: boolean) => {
               const y = ({ p99 }: Drawn) => Math.max(p99!, scale.least) / scale.unit.ms;
               return {
-                ...frame(narrow),
+                ...common(narrow),
                 y: { label: scale.unit.name, tickFormat: formatTick, ...scale.axis },
                 marks: [
                   gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: scale.axis.ticks }),
@@ -269,32 +250,23 @@ export function timeChart({ title, caption, unit, lines }: LoadChart, width: num
   const seconds = lines[0]!.values.length * width;
   const height = (value: number | null) =>
     value === null || times === null ? value : Math.max(value, times.least) / times.unit.ms;
+  const legend = lines.map(({ name, color, dash }) => {
+    return { color: `var(--${color})`, dash, text: name };
+  });
   const axis = times?.axis ?? { domain: [0, most * 1.06 || 1], ticks: 6 };
   return {
     title,
     caption: times?.wide ? `${caption} ${LOGARITHMIC}` : caption,
-    ...(lines.length > 1
-      ? {
-          legend: lines.map(({ name, color, dash }) => ({
-            ...{ color: `var(--${color})`, dash, text: name },
-          })),
-        }
-      : {}),
+    ...(lines.length > 1 ? { legend } : {}),
     draw: (_, narrow) => ({
-      height: narrow ? 220 : 260,
-      marginLeft: 56,
-      marginTop: 28,
+      ...{ ...frame, height: narrow ? 220 : 260 },
       x: {
-        label: 'measured time, s',
-        labelOffset: 42,
-        domain: [0, seconds],
-        ticks: Math.min(seconds, narrow ? 5 : 10),
-        tickFormat: formatTick,
+        ...{ label: 'measured time, s', labelOffset: 42, domain: [0, seconds] },
+        ...{ ticks: Math.min(seconds, narrow ? 5 : 10), tickFormat: formatTick },
       },
       y: { label: times?.unit.name ?? 'per second', tickFormat: formatTick, ...axis },
       marks: [
-        gridY({ stroke: 'var(--line)', strokeOpacity: 1, ticks: axis.ticks }),
-        ...(times?.wide ? [] : [ruleY([0], { stroke: 'var(--faint)' })]),
+        ...background(times?.wide ?? false, axis.ticks),
         ...lines.map(({ color, dash, values: drawn }) =>
           // A missing value leaves a gap. A single point is drawn as a dash.
           line(

@@ -40,7 +40,6 @@ export interface ComparedFigure extends Change {
 /** Change in R above which the machines count as different. */
 const MOST_MOVED = 0.1;
 
-/** @param a the base result. */
 export function compare(a: LoadResult, b: LoadResult): Comparison {
   const moved = machineMoved(a, b);
   return {

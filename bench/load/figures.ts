@@ -31,7 +31,6 @@ const wholes = ['finality', 'delivery'] as const;
 export const isOperation = (name: string): name is OperationName =>
   (operations as readonly string[]).includes(name);
 
-/** Possible names, for error messages. */
 export const vocabulary =
   `${percentiles.join(', ')}, alone or after response, service, ${wholes.join(', ')} or an ` +
   `operation (${operations.join(', ')}), as in vote.p99 or vote.service.p99; errors or ` +
@@ -139,7 +138,6 @@ const scenarioRows: Record<string, (of: (all: LoadResult) => ScenarioResult[]) =
 };
 type ScenarioResult = NonNullable<LoadResult['scenarios']>[number];
 
-/** Returns null for an unknown name. */
 export function findFigure(written: string): Figure | null {
   const [, base = '', scenario] = /^([^{]*)(?:\{scenario:([^}]+)\})?$/.exec(written) ?? [];
   // Reports print p99.9 for p999.
@@ -157,7 +155,6 @@ export const scheduledOperations = ({ operations: all }: LoadResult): Operation[
 export interface Slowest {
   operation: string;
   response: number;
-  /** Service time of the same operation at the same percentile. */
   service: number | null;
   /** False if much of the response time is not the server's. */
   isAttributed: boolean;
@@ -226,7 +223,6 @@ export interface Failure {
   count: number;
 }
 
-/** Requests that were not accepted, by cause. */
 export function failures(of: Operation): Failure[] {
   const none = { status: null, code: null, reason: null };
   const all: Failure[] = [

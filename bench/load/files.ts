@@ -60,7 +60,6 @@ export function readLoad(path: string): LoadResult {
   return checked(value, (why) => unreadable(file, why));
 }
 
-/** @throws the error built from the first problem. */
 function checked(value: unknown, error: (why: string) => Error): LoadResult {
   const problem = problemOf(value);
   if (problem) throw error(`${problem.pointer || 'it'} ${problem.message}`);

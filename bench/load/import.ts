@@ -11,9 +11,7 @@ import { workloadNames } from './options.js';
 type Tree = Record<string, unknown>;
 
 export interface Imported {
-  /** Members of a load file. */
   file: Tree;
-  /** Members that were left out. */
   notes: string[];
 }
 
@@ -98,18 +96,13 @@ function thresholdOf(selected: string, one: unknown, scenarios: readonly string[
     /^\s*(p\((\d+(?:\.\d+)?)\)|med|max|rate)\s*(<=?|>=?)\s*(\d+(?:\.\d+)?)\s*$/.exec(
       String(threshold),
     ) ?? [];
-  const names: Record<string, string> = {
-    50: 'p50',
-    90: 'p90',
-    95: 'p95',
-    99: 'p99',
-    99.9: 'p999',
-  };
+  const names: Record<string, string> = { med: 'p50', max: 'max', '99.9': 'p999' };
+  for (const one of ['50', '90', '95', '99']) names[one] = `p${one}`;
   let text: string | null = null;
   if (metric === 'http_req_failed' && figure === 'rate') {
     text = `errors${of}${operator}${Number((100 * Number(bound)).toPrecision(12))}%`;
   } else if (metric === 'http_req_duration' && figure !== 'rate') {
-    const name = percentile === undefined ? { med: 'p50', max: 'max' }[figure] : names[percentile];
+    const name = names[percentile ?? figure];
     if (name) text = `${name}${of}${operator}${bound}ms`;
   }
   if (text === null) return null;
@@ -158,24 +151,16 @@ function importPhases({ phases, target, ensure, ...rest }: Tree): Imported {
     if (pause !== undefined) continue;
     const common = { ...startTime, ...(maxVusers === undefined ? {} : { maxVUs: maxVusers }) };
     const length = `${seconds}s`;
-    const own =
-      rampTo !== undefined
-        ? {
-            executor: 'ramping-arrival-rate',
-            startRate: rateOf(arrivalRate ?? 0, `${where}: arrivalRate`),
-            stages: [{ duration: length, target: rateOf(rampTo, `${where}: rampTo`) }],
-          }
-        : arrivalCount === undefined
-          ? {
-              executor: 'constant-arrival-rate',
-              rate: rateOf(arrivalRate, `${where}: arrivalRate`),
-              duration: length,
-            }
-          : {
-              executor: 'constant-arrival-rate',
-              rate: rateOf(arrivalCount, `${where}: arrivalCount`),
-              ...{ timeUnit: length, duration: length },
-            };
+    const rate = (value: unknown, what: string) => rateOf(value, `${where}: ${what}`);
+    const constant = { executor: 'constant-arrival-rate', duration: length };
+    let own: Tree;
+    if (rampTo !== undefined) {
+      const stages = [{ duration: length, target: rate(rampTo, 'rampTo') }];
+      const startRate = rate(arrivalRate ?? 0, 'arrivalRate');
+      own = { executor: 'ramping-arrival-rate', startRate, stages };
+    } else if (arrivalCount === undefined) {
+      own = { ...constant, rate: rate(arrivalRate, 'arrivalRate') };
+    } else own = { ...constant, rate: rate(arrivalCount, 'arrivalCount'), timeUnit: length };
     scenarios[nameOf(name, index, scenarios)] = { ...own, ...common };
   }
   const thresholds = ensured(ensure, notes);
@@ -194,7 +179,6 @@ const nameOf = (name: unknown, index: number, taken: Tree): string =>
     ? name
     : `phase-${index + 1}`;
 
-/** Translates the conditions of Artillery's plugin `ensure`. */
 function ensured(ensure: unknown, notes: string[]): string[] {
   const { thresholds = [], ...old } = isTree(ensure) ? ensure : {};
   const all = [...(Array.isArray(thresholds) ? thresholds.filter(isTree) : []), old];

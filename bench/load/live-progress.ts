@@ -13,16 +13,15 @@ interface WatchedOptions {
   page: string | null;
   /** Search settings; null unless the run searches for the highest rate. */
   search: { slo: string[]; repeat: number } | null;
-  /** Called when a new snapshot is available. */
   onChange(): void;
 }
 
-/** Minimum measured time for meaningful figures. */
 const LEAST_S = 1;
 
 export class LiveProgress {
   readonly #options: WatchedOptions;
-  readonly #probes: { bracket: number; probe: Probe }[] = [];
+  /** Probes of each bracket. */
+  readonly #probes: Probe[][] = [];
   #server: LoadResult['server'];
   #rate: number | null = null;
   #phase: LoadPhase = 'preparing';
@@ -57,7 +56,7 @@ export class LiveProgress {
       this.prepares('checking the server');
     },
     onProbe: (probe, bracket, leftMs) => {
-      this.#probes.push({ probe, bracket: bracket + 1 });
+      this.#probes[bracket] = [...(this.#probes[bracket] ?? []), probe];
       this.#rate = null;
       this.#progress = null;
       const seconds = Math.ceil(leftMs / 1_000);
@@ -92,7 +91,7 @@ export class LiveProgress {
       ...describeOptions(load),
       ...(this.#rate === null ? {} : { rate: this.#rate }),
     };
-    const bracket = this.#probes.at(-1)?.bracket ?? 1;
+    const bracket = Math.max(1, this.#probes.length);
     return createState({ asked, server: this.#server, saturation: this.#search() }, soFar, {
       ...{ phase: this.#phase, said: this.#said, ...this.#time(), page },
       ...{ judged: known ? soFar : null, ended: null },
@@ -119,12 +118,7 @@ export class LiveProgress {
 
   #search(): KnownRun['saturation'] {
     const { search } = this.#options;
-    if (!search) return null;
-    const last = this.#probes.at(-1)?.bracket ?? 0;
-    const brackets = Array.from({ length: last }, (_, index) =>
-      bracketOf(this.#probes.flatMap((one) => (one.bracket === index + 1 ? one.probe : []))),
-    );
-    return { slo: search.slo, brackets, overlap: null };
+    return search && { slo: search.slo, brackets: this.#probes.map(bracketOf), overlap: null };
   }
 }
 

@@ -69,7 +69,6 @@ const fail = (path: string[], what: Pick<Problem, 'code' | 'text'>): never => {
   throw new Invalid({ path, ...what });
 };
 
-/** Returns the problems with the form of a file. */
 function findProblems(value: unknown): Problem[] {
   const size = findSizeProblem(value);
   if (size) return [size];
@@ -101,8 +100,8 @@ function findScenarioProblems(scenario: unknown, path: string[]): Problem[] {
 }
 
 const ms = (text: string): number => parseDuration(text)!;
+const msOr = (text: string | undefined, standard: number) => (text ? ms(text) : standard);
 
-/** Largest size of a file with data. */
 const MOST_BYTES = fileBounds.text;
 
 class Reader {
@@ -282,16 +281,11 @@ function planFile(
   if (warmupMs >= endMs) fail(['warmup'], invalid(file.warmup!, `less than ${endMs / 1_000} s`));
   const rates = scenarios.filter(({ plan }) => plan.of === 'arrivals');
   const arrivals = rates.reduce((sum, { plan }) => sum + planned(plan, lengthMs(plan)), 0);
-  const users = scenarios.reduce(
-    (sum, { plan }) => sum + (plan.of === 'users' ? peak(plan) : 0),
-    0,
-  );
+  const users = scenarios.filter(({ plan }) => plan.of === 'users');
   const mixes = [...new Set(scenarios.map(({ mix }) => describeMix(mix)))];
   const faults = faultsOf(file, endMs);
   const servers = Object.entries((file.servers ?? {}) as Record<string, Server>).map(
-    ([key, one]) => {
-      return [key, { autostart: true, ...one, ready: one.ready ?? null }] as const;
-    },
+    ([key, one]) => [key, { autostart: true, ...one, ready: one.ready ?? null }] as const,
   );
   return {
     ...{ servers: Object.fromEntries(servers), folder },
@@ -302,15 +296,12 @@ function planFile(
       workload: `${basename(path)}: ${mixes.join(' + ')}`.slice(0, 200),
       ...{ scenarios, file: text },
       rate: rates.length > 0 ? (1_000 * arrivals) / endMs : null,
-      concurrency: rates.length > 0 ? null : users,
+      concurrency: rates.length > 0 ? null : users.reduce((sum, { plan }) => sum + peak(plan), 0),
       agents: file.agents ?? largest(file, 'agents', 100),
       batch: file.batch ?? largest(file, 'batch', 10),
       ...{ durationMs: endMs - warmupMs, warmupMs },
-      timeoutMs: file.timeout === undefined ? loadDefaults.timeoutMs : ms(file.timeout),
-      finalityTimeoutMs:
-        file.finalityTimeout === undefined
-          ? loadDefaults.finalityTimeoutMs
-          : ms(file.finalityTimeout),
+      timeoutMs: msOr(file.timeout, loadDefaults.timeoutMs),
+      finalityTimeoutMs: msOr(file.finalityTimeout, loadDefaults.finalityTimeoutMs),
       connections: file.connections ?? loadDefaults.connections,
       ...payloadOf(file, reader),
     },

@@ -13,7 +13,6 @@ const FileName = (description: string) =>
   Type.String({ minLength: 1, maxLength: 1_000, description });
 const Size = Type.Integer({ minimum: 1, maximum: 60_000 });
 
-/** Kinds of requests that a mix can name. */
 const mixed = Object.keys(kinds).filter((kind) => kind !== 'script');
 
 const Weight = (kind: string) =>

@@ -98,7 +98,6 @@ export class Measurement {
     });
   }
 
-  /** True while no server is reachable. */
   get isDown(): boolean {
     return this.#nodes.isDown;
   }
@@ -118,7 +117,6 @@ export class Measurement {
     return this.#scenarios.map((_, index) => this.#schedule?.waitTimes(index) ?? byCause(() => 0));
   }
 
-  /** Returns the measured time up to `nowMs`. */
   measuredMs(nowMs: number): number {
     const { startMs, endMs } = this.#window;
     return Number.isFinite(startMs) ? Math.max(0, Math.min(nowMs, endMs) - startMs) : 0;
@@ -178,7 +176,6 @@ export class Measurement {
     while (this.#underWay > 0 && !signal.aborted) await sleep(5);
   }
 
-  /** Marks pending requests as unfinished. */
   abandon(): void {
     this.#sender.abandon();
   }

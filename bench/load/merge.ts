@@ -82,7 +82,6 @@ function assertOneRun(parts: readonly LoadPart[], shards: readonly ShardResult[]
   }
 }
 
-/** Lists the generators that have no result. */
 function missingParts(parts: readonly LoadPart[], shards: readonly ShardResult[]): Note[] {
   const { count } = shards[0]!.shard;
   const known = new Set(shards.map(({ shard }) => shard.number));
@@ -238,7 +237,6 @@ function mergeFigures(shards: readonly ShardResult[]): LoadResult {
   };
 }
 
-/** Counts finalized transactions by their samples. */
 function mergeTransactions(
   shards: readonly ShardResult[],
   finality: Percentiles,
@@ -280,7 +278,6 @@ function describePart(part: ShardResult): NonNullable<LoadResult['shards']>[numb
 const heldBy = (shards: readonly ShardResult[]) =>
   byCause((cause) => Math.max(...shards.map(({ arrivals }) => arrivals.held?.[cause] ?? 0)));
 
-/** Judges the whole load by the rules for one generator. */
 function judge(
   merged: LoadResult,
   shards: readonly ShardResult[],
@@ -295,18 +292,12 @@ function judge(
     targetPerS: arrivalsPerS(merged.asked),
     sentPerS: measuredS > 0 ? sent / measuredS : 0,
     acceptedPerS: arrivals.accepted_per_s,
-    lagP90: generator.lag.p90,
-    lagP99: generator.lag.p99,
-    responseP99: responses.p99,
+    ...{ lagP90: generator.lag.p90, lagP99: generator.lag.p99, responseP99: responses.p99 },
     attribution: attribute(generator.lag, scheduled, held),
     utilization: generator.utilization,
-    held,
-    limit: null,
     isFailing: operations.some(isFailing),
     connections: { count: sum(shards.map(({ asked }) => asked.connections)), serviceP50: 0 },
-    transactions,
-    delivery,
-    halves: null,
+    ...{ held, limit: null, transactions, delivery, halves: null },
   });
   const unstable = shards.some(({ verdict }) => verdict === 'UNSTABLE');
   return found.verdict === 'VALID' && unstable ? { ...found, verdict: 'UNSTABLE' } : found;

@@ -57,7 +57,6 @@ type Fact = LoadFacts['rows'][number];
 type Cell = Fact['value'];
 type ShownUnit = Fact['unit'];
 
-/** Joins the notes that apply. */
 const fact = (
   name: string,
   unit: ShownUnit,
@@ -518,7 +517,6 @@ const cutText = (text: string): string =>
     ? text
     : `${[...text.slice(0, 2 * MOST_CHARACTERS)].slice(0, MOST_CHARACTERS - 1).join('')}…`;
 
-/** Shortens all texts of a plain value. */
 function cutTexts<T>(value: T): T {
   if (typeof value === 'string') return cutText(value) as T;
   if (value === null || typeof value !== 'object') return value;
@@ -550,7 +548,6 @@ export function createState(
   });
 }
 
-/** Returns the state of a run that is over. */
 export const toLoadState = (result: LoadResult, page: string | null = null): LoadState =>
   createState(result, result, {
     ...{ phase: 'over', said: '', search: null, page, judged: result, ended: result.ended },

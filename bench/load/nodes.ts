@@ -21,14 +21,12 @@ interface Span {
 }
 
 export interface Outage extends Span {
-  /** Failed requests by operation. */
   failed: Map<string, number>;
 }
 
 interface Node {
   url: string;
   counts: { sent: number; accepted: number; failed: number };
-  /** Time of the last response. */
   answeredMs: number;
   /** First failure after the last response. */
   failingSinceMs: number | null;
@@ -39,7 +37,6 @@ interface Node {
 
 interface NodesOptions {
   urls: readonly string[];
-  /** Seed of the jitter of retries. */
   seed: string;
   keepGoing: boolean;
   now(): number;
@@ -81,7 +78,6 @@ export class Nodes {
     return this.outages.at(-1)?.endMs === null;
   }
 
-  /** End of the last outage. */
   get returnedMs(): number {
     return this.outages.at(-1)?.endMs ?? Number.NEGATIVE_INFINITY;
   }
@@ -129,7 +125,6 @@ export class Nodes {
     failed.set(operation, (failed.get(operation) ?? 0) + 1);
   }
 
-  /** Returns true if an outage overlaps this time. */
   hadOutage(fromMs: number, toMs: number): boolean {
     return overlapMs(this.outages, fromMs, toMs) > 0;
   }
@@ -150,7 +145,6 @@ export class Nodes {
     });
   }
 
-  /** Counts of each server, with its downtime in this time. */
   result(fromMs: number, toMs: number): NonNullable<LoadResult['nodes']> {
     return this.#nodes.map(({ url, counts, downs }) => {
       return { url, ...counts, down_ms: Math.round(overlapMs(downs, fromMs, toMs)) };

@@ -42,7 +42,6 @@ export interface Scenario {
   stopMs: number | null;
   /** Law of arrivals, or their times after the start of the scenario. */
   law: 'uniform' | 'poisson' | readonly number[];
-  /** Pause of a user after each iteration. */
   think: { fromMs: number; toMs: number } | null;
   mix: Mix;
   script: ScriptPlan | null;
@@ -74,7 +73,6 @@ export interface FaultPlan {
   undo?: readonly string[] | undefined;
 }
 
-/** A server that a run starts. */
 export interface ServerPlan {
   command: readonly string[];
   /** URL that answers once the server is ready; null if it needs no wait. */
@@ -96,7 +94,6 @@ export interface LoadOptions {
   scenarios?: readonly Scenario[];
   /** Faults during the run. A run with faults keeps going. */
   faults?: readonly FaultPlan[];
-  /** Text of the file, for the result. */
   file?: string;
   /** Sizes of transaction data and memes, in bytes, and data from a file. */
   payload?: Payload;
@@ -105,9 +102,7 @@ export interface LoadOptions {
    * closed loop, which has `concurrency`.
    */
   rate: number | null;
-  /** Requests in flight in a closed loop. */
   concurrency: number | null;
-  /** Number of agents, each with its own key. */
   agents: number;
   batch: number;
   durationMs: number;
@@ -115,7 +110,6 @@ export interface LoadOptions {
   timeoutMs: number;
   /** Finality timeout for a transaction, from its scheduled time. */
   finalityTimeoutMs: number;
-  /** Maximum number of HTTP connections. */
   connections: number;
   /** Most threads that sign. Default: all cores but two. */
   signingThreads?: number;
@@ -123,7 +117,6 @@ export interface LoadOptions {
   seed: string;
   /** True if the user named the seed, so that an earlier run may have used it. */
   seedNamed?: boolean;
-  /** Leaves the agents active on the server. */
   keepAgents: boolean;
   /** Part of a run on several generators. `rate` is then the rate of this part. */
   shard?: Shard;
@@ -132,7 +125,6 @@ export interface LoadOptions {
 export interface Payload {
   /** Sizes that are equally likely, or the least and the most. */
   sizes?: readonly number[] | { from: number; to: number };
-  /** Texts that transactions carry in turn. */
   lines?: readonly string[];
 }
 
@@ -206,11 +198,9 @@ const byAgent = (limit: string, perMinute: number): QuotaUse => ({
 interface KindRow {
   /** Operation in the result; null if a script chooses it. */
   operation: OperationName | null;
-  /** True if registered agents send it. */
   signs: boolean;
   /** Figures beyond those of arrivals. Blocks have transactions unless --batch is 0. */
   produces: 'transactions' | 'delivery' | null;
-  /** True if several generators can share it. */
   isShared: boolean;
   /** Requests signed ahead per second of a closed loop. */
   guessPerS: number;
@@ -258,11 +248,9 @@ export const kinds = {
 
 export type Kind = keyof typeof kinds;
 
-/** Weights of the kinds of requests. */
 export type Mix = Partial<Record<Kind, number>>;
 
 interface WorkloadRow extends Pick<LoadOptions, 'agents' | 'batch'> {
-  /** Line of the help. */
   about: string;
   /** Default rate. `agents` and `batch` are defaults, too; without agents, none are registered. */
   rate: number;
@@ -309,7 +297,6 @@ export function sharesOf(mix: Mix): { kind: Kind; share: number; row: KindRow }[
     .sort((a, b) => b.share - a.share);
 }
 
-/** Returns the kinds of requests of all scenarios. */
 export const kindsOf = (options: LoadOptions) =>
   scenariosOf(options).flatMap(({ mix, script }) => {
     const voting = script?.votes ? sharesOf({ vote: 1 }) : [];

@@ -22,7 +22,6 @@ export function record(histogram: Histogram, durationMs: number): void {
   histogram.recordValue(Math.max(0, Math.round(durationMs * 1000)));
 }
 
-/** Returns the percentile in milliseconds; null without a sample. */
 export function percentile(histogram: Histogram, percent: number): number | null {
   if (histogram.totalCount === 0) return null;
   return toMs(histogram.getValueAtPercentile(percent));
@@ -119,7 +118,6 @@ export interface Score {
 const DRAWS = 200;
 const MOST_UNITS = 60;
 const LEAST_UNITS = 5;
-/** Points of a second's distribution. */
 const STEPS = 20;
 
 /** Times of a second of which the rest of a row is not needed. */

@@ -159,7 +159,6 @@ export class Processes {
     if (command) await new Process(fault.name, { command, ready: null }, this.#folder).finish();
   };
 
-  /** Ends all servers. */
   async close(): Promise<void> {
     await Promise.all([...this.#servers.values()].map((server) => server.end()));
   }

@@ -38,7 +38,6 @@ export type RecordedResult = Pick<
   failedInFaults: number;
 };
 
-/** Arrivals of one scenario. */
 export interface RecordedTrack {
   intended: number;
   sent: number;
@@ -106,7 +105,6 @@ export class Recorder {
     this.#transactions = new Transactions(finalityTimeoutMs, nodes);
   }
 
-  /** Returns true for a time in the measured window. */
   measures(intendedMs: number): boolean {
     return intendedMs >= this.#window.startMs && intendedMs < this.#window.endMs;
   }
@@ -117,7 +115,6 @@ export class Recorder {
     this.#seconds.count('intended', intendedMs);
   }
 
-  /** Records the generator's lag. */
   lag(scenario: number, lagMs: number, atMs: number): void {
     if (!this.measures(atMs - lagMs)) return;
     record(this.#tracks[scenario]!.lag, lagMs);
@@ -358,13 +355,6 @@ const emptyRow = (second: number): Second => ({
 /** Limit on kinds of refusals, because codes and reasons are text from the server. */
 const KINDS_OF_REFUSAL = 200;
 
-const countedAs = {
-  lie: 'lies',
-  timed_out: 'timed_out',
-  broken: 'broken',
-  unfinished: 'unfinished',
-} as const;
-
 class Tally {
   readonly name: string;
   readonly #counts = { accepted: 0, lies: 0, timed_out: 0, broken: 0, unfinished: 0 };
@@ -389,14 +379,12 @@ class Tally {
 
   failed(outcome: Exclude<CallOutcome, { kind: 'accepted' }>): void {
     if (outcome.kind === 'refused') this.#refuse(outcome);
-    else this.#counts[countedAs[outcome.kind]] += 1;
+    else this.#counts[outcome.kind === 'lie' ? 'lies' : outcome.kind] += 1;
   }
 
   result(summary: Summary): Operation {
     return {
-      operation: this.name,
-      sent: this.#sent,
-      ...this.#counts,
+      ...{ operation: this.name, sent: this.#sent, ...this.#counts },
       refused: [...this.#refused.values()].sort(byCount),
       response: summary(this.#response),
       service: summary(this.#service),
@@ -480,9 +468,7 @@ class Transactions {
     );
     return {
       transactions: {
-        proposed: this.#proposed,
-        accepted: this.#accepted,
-        finalized: this.#finalized,
+        ...{ proposed: this.#proposed, accepted: this.#accepted, finalized: this.#finalized },
         timed_out: this.#late + sum(late),
         unfinished: sum(open) - sum(late),
         tps: measuredS > 0 ? this.#finalized / measuredS : 0,

@@ -63,7 +63,6 @@ function readDisclosure(folder: string): Disclosure {
   throw loadResultError('LOAD_RESULT_INVALID', { path, reason });
 }
 
-/** Replays the log, and calls `onStep` for each entry. */
 export type ReplayLog = (onStep: (step: ReplayedStep) => void) => Promise<ReplayResult>;
 
 /** @throws {StoreError} if the disclosure or the log cannot be read. */

@@ -40,7 +40,6 @@ export function hashedProposal(parts: ProposalParts, producer: string, network_i
 export const proposalBody = (parts: ProposalParts, signature: string): Buffer =>
   filled(canonical(outline(parts)), parts.transactions, closing(signature));
 
-/** Returns the transactions in a proposal body. */
 export const extractTransactions = (
   body: Uint8Array,
   parts: Omit<ProposalParts, 'transactions'>,

@@ -22,7 +22,6 @@ export interface LoadProgress {
   phase: 'warm-up' | 'measured' | 'draining';
   /** Milliseconds since the start of the measured time; negative during the warm-up. */
   elapsedMs: number;
-  /** Last complete second of the measured time. */
   second: Second | null;
   /**
    * Computes the result as if all open requests succeeded, without means, histograms and halves.
@@ -38,9 +37,7 @@ export interface LoadHooks extends MeasurementHooks {
   onSecond?(progress: LoadProgress): void;
   /** Ends the run early, with the figures measured so far. */
   signal?: AbortSignal;
-  /** Commit of folkmoot, for the result. */
   commit?: string;
-  /** R, if already measured. */
   r?: number | null;
   /** Conditions that can end the run. */
   thresholds?: readonly Threshold[];
@@ -48,7 +45,6 @@ export interface LoadHooks extends MeasurementHooks {
 
 /** Extra wait after the longest deadline, so that every missed deadline is detected. */
 const GRACE_MS = 500;
-/** Time limit for responses after an interruption. */
 const INTERRUPTED_MS = 1_000;
 /** Time before the start at which a generator begins its schedule. */
 const EARLY_MS = 5;
@@ -132,7 +128,6 @@ class Run {
     }
   }
 
-  /** Waits for responses and finality, within their deadlines. */
   async drain(): Promise<void> {
     const reporting = setInterval(() => this.#report('draining'), 1000);
     const isOver = this.#ended === 'complete' ? this.#end.signal : undefined;
@@ -237,7 +232,6 @@ class Run {
   }
 }
 
-/** Resolves with null when the signal aborts. */
 function aborted(signal: AbortSignal): Promise<null> {
   if (signal.aborted) return Promise.resolve(null);
   return new Promise((resolve) => {
@@ -278,7 +272,6 @@ function usesOf(options: LoadOptions): QuotaUse[] {
   return [...(signsIn(options) ? [register] : []), ...added(uses)];
 }
 
-/** Adds up the uses of each limit. */
 function added(uses: readonly QuotaUse[]): QuotaUse[] {
   const sums = new Map<string, QuotaUse>();
   for (const use of uses) {

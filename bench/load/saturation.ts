@@ -19,14 +19,12 @@ interface SaturateOptions {
   repeat: number;
 }
 
-/** Factor between the first rates in a search. */
 const DOUBLE = 2;
 /** Probes of a repetition on an undisturbed machine, which starts near the last bracket. */
 const PROBES_OF_REPETITION = 3;
 /** Change in R above which the machine's speed counts as changed. */
 const MOST_MOVED = 0.1;
 
-/** @throws {Failure} if the first run cannot start. */
 export async function saturate(
   { load, objectives, repeat }: SaturateOptions,
   hooks: SaturateHooks = {},
@@ -123,7 +121,6 @@ class Search {
   readonly #objectives: readonly Objective[];
   readonly #hooks: SaturateHooks;
   #probes: Probe[] = [];
-  /** Number of all probes, and their time. */
   #count = 0;
   #spentMs = 0;
   #r: number | null = null;
@@ -164,7 +161,6 @@ class Search {
     return { holds: probe.holds, disturbed };
   }
 
-  /** Waits until the machine is undisturbed, up to a limit. */
   async #undisturbed(): Promise<void> {
     for (let waits = 0; waits < MOST_WAITS && this.#isLow(this.#r); waits += 1) {
       if (this.#hooks.signal?.aborted) return;
@@ -219,10 +215,8 @@ class Search {
   }
 }
 
-/** A requirement in addition to the rate. */
 interface Objective {
   text: string;
-  /** Returns the violation, or null. */
   missed(result: LoadResult): string | null;
 }
 
@@ -244,14 +238,10 @@ export function toProbe(
     ...(trend === null ? [] : [trend.text]),
   ];
   const kept = share >= LEAST_SHARE && verdict !== 'INVALID';
+  const holds = kept && missed.length === 0;
   return {
-    rate,
-    accepted_per_s: rate * share,
-    p99: p99.of(result),
-    holds: kept && missed.length === 0,
-    verdict,
+    ...{ rate, accepted_per_s: rate * share, p99: p99.of(result), holds, verdict, ...r },
     reasons: [...missed, ...reasons],
-    ...r,
   };
 }
 
@@ -277,7 +267,6 @@ export interface Start {
 
 /** Ratio of the failing rate to the holding rate at which a bracket is narrow enough. */
 export const RESOLUTION = 1.1;
-/** Largest chance that the highest rate is outside of a bracket. */
 export const MOST_ERROR = 0.05;
 const DOUBLING = 2;
 const LEAST_RATE = 1;
@@ -364,7 +353,6 @@ class Bisection {
     return below > error - below ? holds : fails;
   }
 
-  /** Estimates the probes that are left. */
   get left(): number {
     const { holds, fails, error } = this.estimate;
     const ratio = holds > 0 && fails !== null ? fails / holds : DOUBLING;
@@ -403,7 +391,6 @@ export async function findBracket(
   return bisection.estimate;
 }
 
-/** Starts the next search near the last bracket. */
 export function startNear({ holds, fails }: Rates): Start {
   return { rate: holds > 0 ? holds : (fails ?? LEAST_RATE), step: RESOLUTION, spread: 3 };
 }

@@ -54,17 +54,13 @@ export interface Arrivals {
   advance(nowMs: number, due: (intendedMs: number) => void): void;
   /** Intended time of the first arrival that may be sent; null if no arrival may be sent. */
   first(nowMs: number): number | null;
-  /** True if arrivals are queued. */
   waiting(): boolean;
   /** Removes the first arrival from the queue in order to send it. Returns its virtual user. */
   take(): number;
   /** Called when an arrival of this user has a response or was abandoned. */
   completed(user: number, nowMs: number): void;
-  /** Time of the next arrival. */
   nextMs(): number;
-  /** Drops queued arrivals that were intended before `timeMs`. */
   dropBefore(timeMs: number): void;
-  /** Time after which no arrival is due. */
   endMs: number;
   /** True if no arrival is left, although the end is not reached. */
   isOver(): boolean;
@@ -193,7 +189,6 @@ export function closedLoop({ startMs, endMs, users, iterations, think }: Closed)
   };
 }
 
-/** Yields times with this distance. */
 export function* evenly(gapMs: number): Generator<number> {
   for (let count = 0; ; count += 1) yield count * gapMs;
 }
@@ -227,7 +222,6 @@ export function plannedIn({ plan, startMs, law }: Scenario, fromMs: number, toMs
 /** Milliseconds during which arrivals waited, by the cause for the first arrival in the queue. */
 export type WaitTimes = Record<'connections' | Wait, number>;
 
-/** Computes a number for each cause. */
 export const byCause = (of: (cause: keyof WaitTimes) => number): WaitTimes => ({
   ...{ connections: of('connections'), answers: of('answers'), signatures: of('signatures') },
 });
@@ -236,7 +230,6 @@ export const byCause = (of: (cause: keyof WaitTimes) => number): WaitTimes => ({
 export interface Lane {
   arrivals: Arrivals;
   next(intendedMs: number): Call | null;
-  /** Cause of the wait after `next` has returned null. */
   waitsFor(): Wait;
   send(call: Call, intendedMs: number, user: number): void;
   /** Fails an arrival, whose call the workload may not know yet. */
@@ -299,7 +292,6 @@ export class Schedule {
     });
   }
 
-  /** Drops the queues. */
   stop(): void {
     this.#running = false;
     for (const [index] of this.#waits.entries()) this.#wait(index, null);

@@ -23,14 +23,12 @@ export interface Exchange {
   span?: Span;
 }
 
-/** Numbers of the scenario and of its virtual user. */
 export interface Arrival {
   scenario: number;
   user: number;
 }
 
 interface Place {
-  /** Number of the server. */
   node: number;
   origin: string;
   /** Path prefix before /api, for servers not at the root. */
@@ -91,7 +89,6 @@ class Connection implements Dispatcher.DispatchHandler {
     this.#client.dispatch({ method, path: this.#prefix + target, headers, body }, this);
   }
 
-  /** Closes the connection in any state. */
   giveUp(): void {
     this.#exchange = null;
     this.#client.destroy(() => {});
@@ -173,7 +170,6 @@ interface SenderOptions {
   tracing: ClientTracing | null;
 }
 
-/** Resolution of deadlines. */
 const SWEEP_MS = 20;
 /** Pause after two failures in a row, because a refused connection fails at once. */
 const REST_MS = 100;

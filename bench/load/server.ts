@@ -24,7 +24,6 @@ export function parseObject(text: string): Record<string, unknown> {
 
 interface Request {
   method: 'GET' | 'POST' | 'PUT';
-  /** Path from /api/v1/ on. */
   target: string;
   headers?: Record<string, string>;
   body?: string | null;
@@ -34,13 +33,11 @@ interface Request {
 export interface Answer {
   status: number;
   data: unknown;
-  /** Date header, or null. */
   date: string | null;
   /** One line for the user: the status, and the server's error. */
   text: string;
 }
 
-/** Response timeout. */
 const ANSWER_MS = 15_000;
 /** Response size limit. A list of 10,000 agents takes 2 MiB, so the limit leaves ample room. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
@@ -48,7 +45,6 @@ const ANSWER_BYTES = 16 * 1024 * 1024;
 interface Place {
   url: string;
   pool: Pool;
-  /** Path prefix before /api. */
   prefix: string;
 }
 
@@ -156,11 +152,9 @@ interface Head {
 export interface Surroundings {
   /** Network for which transactions are signed; null if the server does not report it. */
   networkId: string | null;
-  /** Server clock minus local clock, in milliseconds. */
   offsetMs: number;
   /** True if a proposal may be sent while its parent is in voting. */
   takesEarly: boolean;
-  /** Decision rule that the server reports, or `bft`. */
   rule: NetworkRule;
 }
 
@@ -216,11 +210,9 @@ async function listAgents(asker: ServerClient, ...kinds: ('validators' | 'produc
   return lists.flat().filter(isRecord);
 }
 
-/** Reads the keys of the active validators. @throws {Failure} `NO_VALIDATORS` */
 export const validatorKeys = async (asker: ServerClient): Promise<string[]> =>
   (await listAgents(asker, 'validators')).map((one) => String(one.public_key).toLowerCase());
 
-/** Reads the ids of all active agents, by public key. @throws {Failure} `NO_VALIDATORS` */
 export async function activeAgents(asker: ServerClient): Promise<Map<string, string>> {
   const all = await listAgents(asker, 'validators', 'producers');
   return new Map(all.map((one) => [String(one.public_key).toLowerCase(), String(one.id)]));
@@ -327,10 +319,8 @@ export async function findPage(url: string): Promise<string | null> {
   }
 }
 
-/** Returns the description of a server. @throws {Failure} `NO_RESPONSE` */
 export const readMeta = (url: string) => dataOf(url, '/api/v1/meta');
 
-/** Returns the data from a response, or an empty object. */
 async function dataOf(url: string, target: string): Promise<Record<string, unknown>> {
   const asker = new ServerClient(url, 1);
   const signal = AbortSignal.timeout(TARGET_ANSWER_MS);

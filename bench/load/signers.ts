@@ -106,7 +106,6 @@ export async function signRequests(
   }));
 }
 
-/** Returns the signatures on texts, as hex. */
 export async function signEach(
   signers: Signers,
   texts: readonly { agent: number; input: string }[],
@@ -133,7 +132,6 @@ export class SignedRecord {
   /** Start of the measured time. Later signatures do not count as signed ahead. */
   measuredFromMs = Number.POSITIVE_INFINITY;
 
-  /** Records the use of a signed message. */
   used(key: number, signedAtMs: number): void {
     this.#keys.add(key);
     this.#messages += 1;

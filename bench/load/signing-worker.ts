@@ -33,7 +33,6 @@ export function publicKeys(ordinals: readonly number[]): string[] {
   return ordinals.map((ordinal) => keyOf(ordinal).publicKeyHex);
 }
 
-/** Returns the signatures, 64 bytes per ordinal. */
 export function signatures({ ordinals, inputs }: SignTask): Uint8Array {
   const messages = inputs.map((input) => Buffer.from(input));
   const made = new Uint8Array(ordinals.length * SIGNATURE_BYTES);

@@ -29,7 +29,6 @@ const figures = {
 interface Sample {
   name: string;
   value: number;
-  /** Milliseconds since 1970. */
   timeMs: number;
   labels: Readonly<Record<string, string>>;
 }
@@ -58,7 +57,6 @@ const formats: Record<'remote-write' | 'otlp', Format> = {
 export const sinkPattern = /^(?:(remote-write|otlp)\+(https?:\/\/\S+)|(?!\w[\w+.-]*:\/\/)\S.*)$/;
 
 interface Sink {
-  /** Takes samples at once. */
   push(samples: readonly Sample[]): void;
   /** Writes what waits, for two seconds at most. Returns the number of lost samples. */
   end(): Promise<number>;
@@ -179,7 +177,6 @@ export class Streams {
     this.#labels = labels;
   }
 
-  /** Sends the figures of the last complete second. */
   readonly onSecond = ({ second }: LoadProgress): void => {
     if (!second || second.second <= this.#last) return;
     this.#last = second.second;
@@ -229,7 +226,6 @@ function varint(value: number): number[] {
   return [...bytes, left];
 }
 
-/** Field of a message or a text. */
 const field = (number: number, bytes: Uint8Array): Uint8Array =>
   Buffer.concat([Uint8Array.from([(number << 3) | 2, ...varint(bytes.length)]), bytes]);
 

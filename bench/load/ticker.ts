@@ -13,7 +13,6 @@ export interface TickerSetting {
 /** Milliseconds of a monotonic clock shared by all threads of the process. */
 export const threadsNow = (): number => Number(process.hrtime.bigint()) / 1e6;
 
-/** Value of `control` that ends the thread. */
 export const CLOSED = -1;
 
 export class Ticker {
@@ -31,7 +30,6 @@ export class Ticker {
     this.#worker.on('error', () => {});
   }
 
-  /** Replaces the previously requested time. */
   wakeIn(ms: number): void {
     this.#due[0] = threadsNow() + ms;
     Atomics.add(this.#control, 0, 1);

@@ -41,12 +41,10 @@ export interface Evidence {
   targetPerS: number | null;
   sentPerS: number;
   acceptedPerS: number;
-  /** Generator lag and response times, in milliseconds. */
   lagP90: number | null;
   lagP99: number | null;
   responseP99: number | null;
   attribution: Attribution;
-  /** Utilization of the event loop, 0 to 1. */
   utilization: number;
   /** Fraction of the measured time during which arrivals waited, by cause. */
   held: NonNullable<LoadResult['arrivals']['held']>;
@@ -63,7 +61,6 @@ export interface Evidence {
   halves: readonly [Half, Half] | null;
 }
 
-/** Quantiles of response times by their cause. */
 export interface Attribution {
   /** Names of the quantiles that measure the server, such as `vote.p99`. */
   attributed: string[];
@@ -97,7 +94,6 @@ export function judgeRun(evidence: Evidence): Verdict {
   return evidence.ended === 'complete' ? judged : { ...judged, verdict: 'INCOMPLETE' };
 }
 
-/** Verdicts, the worst first. */
 const order: readonly Verdict['verdict'][] = [
   ...(['INVALID', 'CLIENT_BOUND', 'WORKLOAD_BOUND'] as const),
   ...(['INCOMPLETE', 'UNSTABLE', 'VALID'] as const),
@@ -130,7 +126,6 @@ export function joinVerdicts(
   return { verdict, reasons: [...common, ...own, ...iterations] };
 }
 
-/** Judges a run as if it had not ended early. */
 function judgeWhole(evidence: Evidence): Verdict {
   const short = shortBy(evidence);
   const outages = outageNotes(evidence);
@@ -238,11 +233,8 @@ function isWorkloadBound(evidence: Evidence): boolean {
 
 const workloadLimit = ({ held, limit, targetPerS }: Evidence): Note =>
   note('WORKLOAD_LIMIT', {
-    percent: figure(100 * held.answers),
-    offered: figure(limit!.perS),
-    target: figure(targetPerS!),
-    option: limit!.option,
-    value: limit!.value,
+    ...{ percent: figure(100 * held.answers), offered: figure(limit!.perS) },
+    ...{ target: figure(targetPerS!), option: limit!.option, value: limit!.value },
   });
 
 /** Returns a note for a closed loop whose workload had fewer requests than --concurrency allows. */
@@ -258,7 +250,6 @@ function connectionNotes({ held, connections, targetPerS }: Evidence): Note[] {
   return [note('CONNECTIONS_LIMIT', { count, percent, needed, service: figure(serviceP50) })];
 }
 
-/** Returns true if the generator was the limit. */
 function isBound(evidence: Evidence): boolean {
   const { targetPerS, sentPerS, responseP99, utilization } = evidence;
   const [lagP90, lagP99] = [evidence.lagP90 ?? 0, evidence.lagP99 ?? 0];
@@ -292,7 +283,6 @@ function generatorProblems({
   return all.filter((one) => one !== false);
 }
 
-/** Returns the shortfall from the target rate, or null. */
 function shortBy({ targetPerS, acceptedPerS }: Evidence): Note[] | null {
   if (targetPerS === null || acceptedPerS >= LEAST_SHARE * targetPerS) return null;
   // Rounded down, so that 98.96 % does not read as the required 99 %.

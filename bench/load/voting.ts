@@ -23,7 +23,6 @@ const endOfVoting = new Set(['VOTING_CLOSED', 'UNKNOWN_BLOCK']);
 
 export class Voting {
   readonly plan: VotingPlan;
-  /** Hash reported by the server; null until known. */
   hash: string | null = null;
   height = 0;
   needed = 0;
@@ -38,7 +37,6 @@ export class Voting {
     this.ballots = plan.block.ballots;
   }
 
-  /** Returns the next vote; null if no vote is available now. */
   next(): Call | null {
     if (!this.wants) return null;
     const body = this.ballots.bodyAt(this.#handed);
@@ -54,7 +52,6 @@ export class Voting {
     return new VoteCall(this, voter, body);
   }
 
-  /** True if a further vote is needed. */
   get wants(): boolean {
     if (this.hash === null || this.#over) return false;
     return this.#handed - this.#failed < this.needed && this.#handed < this.plan.agents.length;
@@ -86,21 +83,12 @@ export class Voting {
   }
 }
 
-export const toUndecided = ({ hash, height, plan }: Voting): Undecided => {
-  const { block, intendedMs } = plan;
-  const { transactions } = block;
-  return { hash: hash!, height, transactions, intendedMs, approved: false };
-};
-
 export function proposalCall({ plan }: Voting, completed: (outcome: CallOutcome) => void): Call {
   const { agents, block } = plan;
   return {
-    operation: 'propose',
-    agent: block.producer,
-    method: 'POST',
-    target: '/api/v1/blocks/propose',
+    ...{ operation: 'propose', agent: block.producer, body: block.body },
+    ...{ method: 'POST', target: '/api/v1/blocks/propose' },
     headers: agents[block.producer]!.headers,
-    body: block.body,
     holds: (data) => proposalHolds(data, block.parent),
     completed,
   };
@@ -175,7 +163,6 @@ interface Undecided {
   height: number;
   transactions: number;
   intendedMs: number;
-  /** True once enough approvals were accepted. */
   approved: boolean;
 }
 
@@ -204,13 +191,11 @@ export class Finality {
     if (this.#reached.height >= block.height) this.#final(block, this.#reached.atMs);
   }
 
-  /** Called when this block is, or was, the head. */
   final(hash: string, atMs: number): void {
     const block = this.#waiting.get(hash);
     if (block) this.#final(block, atMs);
   }
 
-  /** Called when the block will not become final. */
   closed(hash: string): void {
     this.#waiting.delete(hash);
   }

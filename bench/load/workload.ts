@@ -1,7 +1,6 @@
 /** The contract between a run, which sends requests, and a workload, which makes them. */
 import type { Nodes } from './nodes.js';
 import type { LoadOptions, OperationName } from './options.js';
-import type { Recorder } from './recorder.js';
 
 /** A request ready to be sent, with all expensive work done. */
 export interface Call {
@@ -37,6 +36,18 @@ export interface Limit {
   value: number;
 }
 
+/** Reports of transactions and deliveries, with the scheduled time of their cause. */
+interface Reports {
+  proposed(count: number, intendedMs: number): void;
+  transactionsAccepted(count: number, intendedMs: number): void;
+  finalized(count: number, intendedMs: number, atMs: number): void;
+  delivered(latencyMs: number, intendedMs: number): void;
+  deliveries(
+    change: { expected?: number; holes?: number; disconnects?: number },
+    intendedMs: number,
+  ): void;
+}
+
 export interface RunContext {
   options: LoadOptions;
   nodes: Nodes;
@@ -46,8 +57,7 @@ export interface RunContext {
   send(call: Call): void;
   /** Reports that `next` returns a call again after arrivals had to wait. */
   wake(): void;
-  /** Takes reports of transactions and deliveries. Requests are recorded by the run. */
-  recorder: Recorder;
+  recorder: Reports;
   /** Reports a block of the run, when its hash is known and when the stream showed it as final. */
   block(hash: string, transactions: number, intendedMs: number, finalMs: number | null): void;
   /** Ends the run as failed, with the figures measured so far. */
@@ -60,11 +70,9 @@ export interface Expected {
   total: number;
 }
 
-/** Requests of one kind. */
 export interface Source {
   /** Returns the call for the next arrival, which is sent at once; null until `wake`. */
   next(intendedMs: number): Call | null;
-  /** Called when a server responds again after an outage. */
   onReturned?(): void;
   /** Returns the cause of the wait after `next` has returned null (default: `answers`). */
   waitsFor?(): Wait;

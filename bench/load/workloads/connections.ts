@@ -42,7 +42,6 @@ class Connections implements Source {
   readonly #busy = new Set<Agent>();
   #turn = 0;
   #opened = 0;
-  /** Connections that the server closed. */
   #closed = 0;
 
   constructor(pool: AgentPool, row: ConnectionRow, agents: readonly Agent[]) {

@@ -69,7 +69,6 @@ export class Drafts implements Source {
     this.#group = plan.group ?? GROUP;
   }
 
-  /** Signs ahead, and returns the source. */
   async prepared(): Promise<Source> {
     while (this.#waiting.size < this.#most) await this.#make();
     return this;

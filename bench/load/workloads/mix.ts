@@ -19,7 +19,6 @@ import {
 import { sizeOf } from '../request-texts.js';
 import type { Call, Expected, Limit, RunContext, Source, Wait } from '../workload.js';
 
-/** Everything that a source needs while the run is prepared. */
 interface Setting {
   pool: AgentPool;
   progress(line: string): void;
@@ -202,7 +201,6 @@ export class Workload {
     return this.#draws[scenario]?.limit(perS) ?? null;
   }
 
-  /** Called when a server responds again after an outage. */
   onReturned(): void {
     for (const source of this.#sources.values()) source.onReturned?.();
   }

@@ -55,7 +55,6 @@ export async function reads(
   };
 }
 
-/** Reads the list of agents; null if the read fails. */
 function ask(context: RunContext): Promise<unknown> {
   return new Promise((resolve) => {
     const { target, holds } = kinds.agents;

@@ -77,7 +77,6 @@ class Script {
     return script;
   }
 
-  /** True if the module takes responses. */
   get responds(): boolean {
     return this.#responds;
   }

@@ -9,7 +9,6 @@ import { forEachLimited } from '../server.js';
 import type { Expected, RunContext, Source } from '../workload.js';
 import { Drafts } from './drafts.js';
 
-/** Connections opened concurrently. */
 const AT_A_TIME = 128;
 const POLL_MS = 20;
 
@@ -133,7 +132,6 @@ class Deliveries {
     return [...this.#updates.values()].some(({ settled, due }) => !settled || due);
   }
 
-  /** Records that an update is sent. */
   sent(number: number, intendedMs: number): void {
     const done = new Uint8Array(Math.ceil(this.#subscribers.length / 8));
     const update = { intendedMs, settled: false, due: false, expected: 0, done, missing: 0 };

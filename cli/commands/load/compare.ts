@@ -173,15 +173,9 @@ function conditionLines(
   return alignColumns([['condition', 'value', 'result'], ...rows], [0, 2]);
 }
 
-const headOf = ({ started, commit, machine, verdict, ended, server, asked }: LoadResult) => ({
-  started,
-  commit,
-  machine,
-  verdict,
-  ended,
-  server,
-  asked,
-});
+const headOf = ({ started, commit, machine, verdict, ended, server, asked }: LoadResult) => {
+  return { started, commit, machine, verdict, ended, server, asked };
+};
 
 /** Returns the values of all results for each figure, with the change of the last one. */
 async function rowsOf(comparison: Comparison, results: readonly LoadResult[]) {

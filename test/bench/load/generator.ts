@@ -23,23 +23,39 @@ export async function longEnough<Found>(
   return longEnough(attempt, isEnough, 2 * durationMs);
 }
 
+/** Repeats an attempt until it is as wanted, at most 20 times. */
+export async function until<Found>(
+  attempt: () => Promise<Found>,
+  isWanted: (found: Found) => boolean,
+): Promise<Found> {
+  for (let left = 20; ; left -= 1) {
+    const found = await attempt();
+    if (left === 0 || isWanted(found)) return found;
+  }
+}
+
+/** True if every scheduled arrival was sent. A late generator drops those that are left. */
+export const isWhole = ({ arrivals, operations }: LoadResult): boolean =>
+  sum(scheduled(operations).map(({ sent }) => sent)) >= arrivals.intended;
+
 /**
  * Repeats an attempt until the generator has kept its schedule and sent everything in time. A late
  * generator's figures describe the generator, not the server.
  */
-export async function onSchedule<Found extends { result: LoadResult }>(
+export const onSchedule = <Found extends { result: LoadResult }>(
   attempt: () => Promise<Found>,
-): Promise<Found> {
-  for (let left = 20; ; left -= 1) {
-    const found = await attempt();
-    const { arrivals, generator, operations } = found.result;
-    const isWhole = sum(operations.map(({ sent }) => sent)) >= (arrivals.intended ?? 0);
-    if (left === 0 || (isWhole && generator.lag.p99! < MOST_LAG_MS)) return found;
-  }
-}
+  isWanted: (found: Found) => boolean = () => true,
+): Promise<Found> =>
+  until(attempt, (found) => {
+    const { result } = found;
+    return isWhole(result) && result.generator.lag.p99! < MOST_LATE_MS && isWanted(found);
+  });
 
-/** Maximum generator lag, small compared with the differences that the tests check. */
-const MOST_LAG_MS = 100;
+/** Maximum lateness, small compared with the differences that the tests check. */
+export const MOST_LATE_MS = 100;
+
+const scheduled = (operations: readonly Operation[]) =>
+  operations.filter(({ operation }) => !operation.includes('beside'));
 
 /** Runs a load without a warm-up, so that all scheduled requests are measured. */
 export async function load(
@@ -74,9 +90,9 @@ export function expectSound(result: LoadResult): void {
     expect(one.accepted + refusedBy(one) + failed, one.operation).toBe(one.sent);
     expect([one.response.count, one.service.count]).toEqual([one.accepted, one.accepted]);
   }
-  const scheduled = operations.filter(({ operation }) => !operation.includes('beside'));
-  expect(sum(scheduled.map(({ accepted }) => accepted))).toBe(arrivals.accepted);
-  expect(sum(scheduled.map(({ sent }) => sent))).toBeLessThanOrEqual(arrivals.intended);
+  const all = scheduled(operations);
+  expect(sum(all.map(({ accepted }) => accepted))).toBe(arrivals.accepted);
+  expect(sum(all.map(({ sent }) => sent))).toBeLessThanOrEqual(arrivals.intended);
   const { finalized, timed_out, unfinished, proposed, accepted } = transactions;
   expect(finalized + timed_out + unfinished).toBe(proposed);
   expect(accepted).toBeLessThanOrEqual(proposed);

@@ -119,24 +119,6 @@ test.concurrent('chain: reports a disk that fills up during the run', async () =
   expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
 });
 
-test.concurrent('chain: mixed operations are unique and match the server', async () => {
-  const asked = { workload: 'mixed', agents: 10, batch: 2, rate: 200 } as const;
-  const { record, result } = await against({}, asked, (found) => {
-    const accepted = (name: string) => operation(found.result, name).accepted;
-    return ['vote', 'meme', 'status'].every((name) => accepted(name) > 0) && accepted('read') > 30;
-  });
-  const { repeated, requests } = record;
-  expect(repeated).toEqual([]);
-  for (const route of ['vote', 'meme', 'status'] as const) {
-    const answered = requests.filter((one) => one.route === route && one.status < 300);
-    const { accepted, refused } = operation(result, route);
-    expect(refused).toEqual([]);
-    expect(accepted, route).toBeGreaterThan(0);
-    expect(accepted, route).toBeLessThanOrEqual(answered.length);
-  }
-  expect(operation(result, 'read').accepted).toBeGreaterThan(30);
-});
-
 /** Limits faults to the measured time, because only these can be counted exactly. */
 const hitsUntil = (endMs: number) => ({ after: 10, endMs }) as const;
 

@@ -7,7 +7,7 @@ import { runLoad } from '../../../../dist/bench/load/run.js';
 import { runCommand } from '../../../support/command.js';
 import { world } from '../../../support/service/server.js';
 import { listen, written } from '../fixture.js';
-import { expectSound, type Operation, onSchedule, sum } from '../generator.js';
+import { expectSound, isWhole, type Operation, sum, until } from '../generator.js';
 import { knownServer } from '../known/known-server.js';
 
 const state = JSON.stringify({ success: true, data: { block_height: 1, server_time: null } });
@@ -90,15 +90,17 @@ test('scenarios: the executors of k6 give the planned arrivals of each second', 
       Object.entries(scenarios).map(([name, one]) => [name, { ...one, mix: state1 }]),
     ),
   };
-  const { result, server } = await onSchedule(async () => {
+  const attempt = async () => {
     const started = await counter();
     return { server: started, result: await run(file, started) };
-  });
+  };
+  const { result, server } = await until(attempt, (found) => isWhole(found.result));
   // Requests only arrive late, so the least late of the first scenario shows when it began.
   const begin = Math.min(...server.times.slice(0, 160).map((ms, index) => ms - 25 * index));
   expect(server.times).toHaveLength(sum(result.scenarios!.map(({ sent }) => sent)));
   // A late generator moves arrivals into the next second, at 80 per second at most.
-  const slack = 1 + 0.08 * result.generator.lag.max!;
+  const lateMs = result.generator.lag.max!;
+  const slack = 1 + 0.08 * lateMs;
   const planned = [40, 40, 40, 40, 0, 20, 60, 80, 80];
   for (const [second, wanted] of planned.entries()) {
     const { length } = server.times.filter((ms) => Math.floor((ms - begin) / 1_000) === second);
@@ -108,8 +110,10 @@ test('scenarios: the executors of k6 give the planned arrivals of each second', 
   const sent = Object.fromEntries(result.scenarios!.map((one) => [one.name, one.sent]));
   expect(sent).toMatchObject({ rate: 160, shared: 50, each: 60 });
   expect(Math.abs(sent.ramp! - 240)).toBeLessThanOrEqual(1);
-  expect(Math.abs(sent.users! - 40)).toBeLessThanOrEqual(6);
-  expect(sent.stairs).toBeGreaterThan(100);
+  // Lag makes each iteration of a user longer.
+  expect(sent.users).toBeLessThanOrEqual(46);
+  expect(sent.users).toBeGreaterThanOrEqual(40 / (1 + lateMs / 100) - 6);
+  expect(sent.stairs).toBeGreaterThan(100 / (1 + lateMs / 50));
   expect(result.scenarios!.map(({ dropped }) => dropped)).toEqual([0, 0, 0, 0, 0, 0]);
 });
 
@@ -223,10 +227,7 @@ test('module: own requests with data; failures are counted with their reasons', 
     {
       agents: 8,
       scenarios: {
-        own: {
-          ...own,
-          ...{ module: 'm.js', data: 'd.ndjson' },
-        },
+        own: { ...own, ...{ module: 'm.js', data: 'd.ndjson' } },
         // The changes of an agent must arrive in order, also those of two scenarios.
         other: { ...own, rate: 10, mix: { status: 1 } },
       },
@@ -234,10 +235,11 @@ test('module: own requests with data; failures are counted with their reasons', 
     { 'm.js': source, 'd.ndjson': '{"name":"a"}\n{"name":"b"}\n' },
   );
   const { options } = readLoadFile(path);
-  const { result } = await onSchedule(async () => {
+  // The counts are exact in any run that sends everything, also on a busy machine.
+  const result = await until(async () => {
     const { url } = await world({ limits: 'off' });
-    return { result: await runLoad({ ...options, url, seed: 's', keepAgents: false }) };
-  });
+    return runLoad({ ...options, url, seed: 's', keepAgents: false });
+  }, isWhole);
   expectSound(result);
   const of = (name: string) => result.operations.find(({ operation }) => operation === name);
   expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 30, 30]);

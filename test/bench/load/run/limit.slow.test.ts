@@ -3,7 +3,7 @@
  * cause.
  */
 import type { LoadResult } from '../../../../bench/load/result.js';
-import { load, operation } from '../generator.js';
+import { load, operation, until } from '../generator.js';
 import type { Behaviour } from '../known/behaviour.js';
 import { knownServer } from '../known/known-server.js';
 
@@ -16,12 +16,8 @@ const refuses = (route: 'vote' | 'propose', every: number): Behaviour => ({
 const asked = { workload: 'votes', rate: 200, durationMs: 4_000 } as const;
 
 /** Repeats the run while the machine is too busy for the generator. */
-async function onIdleMachine(attempt: () => Promise<LoadResult>): Promise<LoadResult> {
-  for (let left = 10; ; left -= 1) {
-    const result = await attempt();
-    if (left === 0 || result.verdict !== 'CLIENT_BOUND') return result;
-  }
-}
+const onIdleMachine = (attempt: () => Promise<LoadResult>) =>
+  until(attempt, ({ verdict }) => verdict !== 'CLIENT_BOUND');
 
 const votes = (agents: number) =>
   onIdleMachine(async () => {
