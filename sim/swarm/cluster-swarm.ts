@@ -6,6 +6,7 @@ import { type ClusterPlan, planReducers } from './cluster-plan.js';
 import { type ClusterRun, type ClusterRunOptions, runCluster } from './cluster-world.js';
 import { isSame, type RunFailure } from './failures.js';
 import { shrinkGreedily } from './shrink.js';
+import { StepWatch } from './step-watch.js';
 
 export interface ClusterSwarmOptions {
   /** Number of plans, with the seeds from `first` on. */
@@ -48,6 +49,15 @@ const SHRINK_TRIES = 300;
 
 /** Runs drawn plans, one at a time, and shrinks the first plan that fails. */
 export async function clusterSwarm(options: ClusterSwarmOptions): Promise<ClusterSwarmResult> {
+  const watch = new StepWatch();
+  try {
+    return await runAll(options, watch);
+  } finally {
+    watch.close();
+  }
+}
+
+async function runAll(options: ClusterSwarmOptions, watch: StepWatch): Promise<ClusterSwarmResult> {
   const { seeds, first, signal, goesOn, onProgress } = options;
   const result: ClusterSwarmResult = {
     ...{ ran: 0, twice: 0, steps: 0, virtualMs: 0, acknowledged: 0, entries: 0 },
@@ -57,7 +67,12 @@ export async function clusterSwarm(options: ClusterSwarmOptions): Promise<Cluste
     if (signal.aborted || !goesOn()) break;
     const drawn = options.plan(seed);
     const isTwice = options.checkDeterminism || seed % TWICE === 0;
-    const { run, failure } = await judge(drawn, isTwice, options.checkDeterminism);
+    watch.begin(seed);
+    const { onStep } = watch;
+    const { run, failure } = await judge(drawn, isTwice, {
+      keepDraws: options.checkDeterminism,
+      onStep,
+    });
     result.ran += 1;
     if (isTwice) result.twice += 1;
     result.steps += run.steps;
@@ -67,7 +82,7 @@ export async function clusterSwarm(options: ClusterSwarmOptions): Promise<Cluste
     for (const { kind } of drawn.faults) result.faults[kind] = (result.faults[kind] ?? 0) + 1;
     onProgress(result.ran);
     if (!failure) continue;
-    result.failure = await shrunk({ drawn, failure, run, tries: 0 }, options);
+    result.failure = await shrunk({ drawn, failure, run, tries: 0 }, options, onStep);
     break;
   }
   return result;
@@ -77,9 +92,8 @@ export async function clusterSwarm(options: ClusterSwarmOptions): Promise<Cluste
 async function judge(
   plan: ClusterPlan,
   isTwice: boolean,
-  keepDraws: boolean,
+  options: ClusterRunOptions,
 ): Promise<{ run: ClusterRun; failure: RunFailure | null }> {
-  const options: ClusterRunOptions = { keepDraws };
   const run = await runCluster(plan, options);
   if (run.failure || !isTwice) return { run, failure: run.failure };
   const again = await runCluster(plan, options);
@@ -104,6 +118,7 @@ function findDifference(one: ClusterRun, other: ClusterRun): RunFailure | null {
 async function shrunk(
   found: ClusterSwarmFailure,
   { signal, onShrink }: ClusterSwarmOptions,
+  onStep: () => void,
 ): Promise<ClusterSwarmFailure> {
   const best = { ...found };
   const { kind } = found.failure;
@@ -112,7 +127,7 @@ async function shrunk(
     accept: async (plan) => {
       best.tries += 1;
       const isTwice = kind === 'nondeterminism';
-      const { run, failure } = await judge(plan, isTwice, isTwice);
+      const { run, failure } = await judge(plan, isTwice, { keepDraws: isTwice, onStep });
       if (!failure || !isSame(found.failure, failure)) return false;
       Object.assign(best, { run, failure });
       onShrink(best.tries, plan.faults.length);

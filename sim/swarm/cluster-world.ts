@@ -70,6 +70,8 @@ export interface ClusterRun {
 export interface ClusterRunOptions {
   /** Keeps all draws. */
   keepDraws?: boolean;
+  /** Called after each step. */
+  onStep?: () => void;
 }
 
 /** Runs a plan. */
@@ -77,7 +79,7 @@ export async function runCluster(
   plan: ClusterPlan,
   options: ClusterRunOptions = {},
 ): Promise<ClusterRun> {
-  const world = new ClusterWorld(plan, options.keepDraws === true);
+  const world = new ClusterWorld(plan, options);
   const escaped = (error: unknown) => world.crashed(error);
   process.on('unhandledRejection', escaped);
   try {
@@ -99,6 +101,7 @@ class ClusterWorld implements Surroundings {
   readonly clients: readonly SimulatedClient[];
   readonly #streams: Streams;
   readonly #draws: string[] | null;
+  readonly #onStep: () => void;
   readonly #hash = createHash('sha256');
   readonly #lines: string[] = [];
   /** Faults that wait for steps, with the number of steps left. */
@@ -125,8 +128,9 @@ class ClusterWorld implements Surroundings {
   /** True once a part of the order may be deleted. */
   #hadCompaction = false;
 
-  constructor(plan: ClusterPlan, keepDraws: boolean) {
+  constructor(plan: ClusterPlan, { keepDraws = false, onStep = () => {} }: ClusterRunOptions) {
     this.plan = plan;
+    this.#onStep = onStep;
     this.#streams = new Streams(`cluster/${plan.seed}`);
     this.#draws = keepDraws ? [] : null;
     const { time } = this;
@@ -273,6 +277,7 @@ class ClusterWorld implements Surroundings {
 
   /** Checks what one step has changed. Returns false once a promise is broken. */
   #step(): boolean {
+    this.#onStep();
     this.#order.look(this.etcd.newest);
     for (const node of this.nodes) node.check();
     for (const twin of this.#twins) twin.check();

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { folkmoot } from '../../support/cli.js';
 import { full } from '../../support/counts.js';
 import { type Edit, mutant } from './mutant.js';
 
@@ -252,4 +253,17 @@ test.each(chosen)('clusters: find the bug that $name', async ({ edits }) => {
   const { stdout } = await execute(process.execPath, args);
   const { kind, seed } = JSON.parse(stdout) as { seed: number; kind: string };
   expect(['safety', 'liveness', 'crash'], `at seed ${seed}`).toContain(kind);
+});
+
+test('clusters: end the process if a step of a cluster does not end', async () => {
+  const program = mutant([
+    members,
+    'await sleep(this.options.host, bounds.cardMs,',
+    'for (;;) await (0,',
+  ]);
+  const looping = await folkmoot(['swarm', '--cluster', '--seeds', '1'], { program });
+  expect(looping).toMatchObject({
+    signal: 'SIGKILL',
+    stderr: expect.stringMatching(/cluster 1 has not/),
+  });
 });
