@@ -8,7 +8,7 @@ import { tables } from '../../engine/protocol/schema/record.js';
 import { type HostClock, sleep } from '../../engine/store/host-clock.js';
 import { createMemoryStore } from '../../engine/store/memory.js';
 import { storeError } from '../../engine/store/messages.js';
-import type { Batch, Store } from '../../engine/store/store.js';
+import type { Batch, RecordChange, Store } from '../../engine/store/store.js';
 
 /** Duration of a commit on a disk without faults. */
 const COMMIT_MS = { least: 0.2, most: 4 } as const;
@@ -24,6 +24,8 @@ export class SimulatedDisk {
   readonly #random: () => number;
   #durable = createMemoryStore();
   #underWay: Batch | null = null;
+  /** Last complete commit. */
+  #last: Batch | null = null;
   /** Counts the processes that have opened the disk. */
   #opened = 0;
   /** Since when the disk refuses every commit for lack of space; null while it has space. */
@@ -83,30 +85,58 @@ export class SimulatedDisk {
     const copy = createMemoryStore();
     if (other) await copy.commit(contentOf(other.content));
     this.#durable = copy;
+    this.#last = null;
     this.loseCommit();
   }
 
+  /** Flips a bit in a random record or log entry. See `#damage`. */
+  flip(): Promise<string | null> {
+    const table = tables[this.#below(tables.length + 1)];
+    const rows = table === undefined ? [] : [...this.#durable.range(table)];
+    const row = rows[this.#below(rows.length)];
+    const seq = this.#below((this.#durable.meta()?.seq ?? 0) + 1);
+    return this.#damage(seq, table && row && { table, key: row.key }, (bytes) => {
+      bytes[this.#below(bytes.length)]! ^= 1 << this.#below(7);
+    });
+  }
+
   /**
-   * Flips a bit in a random record or log entry. No process may have the disk open.
+   * Tears a page of the last commit, as a disk does that loses power and has not honoured a sync:
+   * the end of a record or log entry is zeros. See `#damage`.
+   */
+  tear(): Promise<string | null> {
+    const { changes = [], meta } = this.#last ?? {};
+    const change = changes[this.#below(changes.length + 1)];
+    return this.#damage(meta?.seq ?? 0, change, (bytes) =>
+      bytes.fill(0, this.#below(bytes.length)),
+    );
+  }
+
+  /**
+   * Changes the bytes of a record, or of a log entry without one. No process may have the disk open.
    * @returns what was damaged, or null if the disk is empty.
    */
-  async flip(): Promise<string | null> {
+  async #damage(
+    seq: number,
+    row: Pick<RecordChange, 'table' | 'key'> | undefined,
+    change: (bytes: Uint8Array) => void,
+  ): Promise<string | null> {
     const meta = this.#durable.meta();
     if (!meta) return null;
-    const table = tables[Math.floor(this.#random() * (tables.length + 1))];
-    const rows = table === undefined ? [] : [...this.#durable.range(table)];
-    const row = rows[Math.floor(this.#random() * rows.length)];
-    if (table === undefined || !row) {
-      const seq = Math.floor(this.#random() * (meta.seq + 1));
-      const bytes = this.#durable.entry(seq)!;
-      bytes[Math.floor(this.#random() * bytes.length)]! ^= 1 << Math.floor(this.#random() * 7);
+    const json = row && this.#durable.get(row.table, row.key);
+    if (!row || json === undefined) {
+      change(this.#durable.entry(seq)!);
       return `entry ${seq}`;
     }
-    const bytes = Buffer.from(row.json);
-    bytes[Math.floor(this.#random() * bytes.length)]! ^= 1 << Math.floor(this.#random() * 7);
-    const changes = [{ table, key: row.key, json: bytes.toString() }];
+    const bytes = Buffer.from(json);
+    change(bytes);
+    const changes = [{ ...row, json: bytes.toString() }];
     await this.#durable.commit({ entries: [], events: [], changes, blobs: [], meta });
-    return `${table} ${JSON.stringify(row.key)}`;
+    return `${row.table} ${JSON.stringify(row.key)}`;
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#random() * count);
   }
 
   async #commit(batch: Batch, life: number, clock: HostClock): Promise<void> {
@@ -121,6 +151,7 @@ export class SimulatedDisk {
     // The process has ended meanwhile, so no caller waits.
     if (life !== this.#opened) return new Promise(() => {});
     this.#underWay = null;
+    this.#last = batch;
     await this.#durable.commit(batch);
     // A stalled process learns of the commit when it continues.
     await sleep(clock, 0);

@@ -18,6 +18,7 @@ const faultKinds = {
   'disk full': 'node',
   'disk slow': 'node',
   'bit flipped on disk': 'node',
+  'page torn': 'node',
   'node name taken': 'node',
   'key overwritten': 'node',
   'certificate expired': 'node',
@@ -56,6 +57,7 @@ const themes: readonly (readonly FaultKind[])[] = [
   ['order compacted', 'link cut'],
   ['disk full', 'disk slow', 'link cut'],
   ['power lost at a node', 'node killed', 'disk slow'],
+  ['page torn', 'node killed'],
   ['node stalled', 'messages delayed', 'leader changed'],
 ];
 

@@ -439,7 +439,9 @@ class ClusterWorld implements Surroundings {
           node.disk.slowMs = 0;
         };
       case 'bit flipped on disk':
-        return this.#damage(node);
+        return this.#damage(node, () => node.disk.flip());
+      case 'page torn':
+        return this.#damage(node, () => node.disk.tear());
       case 'member killed':
         etcd.stop(member);
         return () => etcd.start(member);
@@ -525,16 +527,16 @@ class ClusterWorld implements Surroundings {
     }
   }
 
-  /** Flips a bit while the node is down. Repair needs the whole history in the order. */
-  #damage(node: SimulatedNode): (() => void) | null {
+  /** Damages a disk at power loss. Repair needs the whole history in the order. */
+  #damage(node: SimulatedNode, damage: () => Promise<string | null>): (() => void) | null {
     if (this.#hadCompaction) return null;
-    node.kill(false);
+    node.kill(true);
     return () => {
       if (node.isUp) return;
       if (this.#hadCompaction) return node.start();
       this.#hadDamage = true;
       node.isSound = false;
-      void node.disk.flip().then((what) => {
+      void damage().then((what) => {
         this.tell(node.name, `damaged on disk: ${what}`);
         node.start();
       });

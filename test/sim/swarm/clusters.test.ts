@@ -41,6 +41,7 @@ const planWith = (fault: ClusterPlan['faults'][number]): ClusterPlan => ({
 test.each([
   ['order compacted', 'has a snapshot of'],
   ['bit flipped on disk', 'damaged on disk'],
+  ['page torn', 'damaged on disk'],
   ['power lost everywhere', 'starts'],
   ['leader changed', 'accepted by'],
   ['quorum lost', 'cannot follow the order'],
