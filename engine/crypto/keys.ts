@@ -114,9 +114,23 @@ export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
 }
 
 /** Creates a signer from a key pair, for the functions that compose requests. */
-export function signatory(keys: KeyPair): Signatory {
-  return {
-    publicKey: keys.publicKeyHex,
-    sign: (input) => Buffer.from(sign(Buffer.from(input), keys)).toString('hex'),
-  };
+export const signatory = (keys: KeyPair): Signatory => ({
+  publicKey: keys.publicKeyHex,
+  sign: (input) => signText(input, keys),
+});
+
+const signText = (input: string, keys: KeyPair): string =>
+  Buffer.from(sign(Buffer.from(input), keys)).toString('hex');
+
+/** A signatory whose key pair is known to this process, so that other threads can sign too. */
+export class KeySignatory implements Signatory {
+  constructor(readonly keys: KeyPair) {}
+
+  get publicKey(): string {
+    return this.keys.publicKeyHex;
+  }
+
+  sign(input: string): string {
+    return signText(input, this.keys);
+  }
 }

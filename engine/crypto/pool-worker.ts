@@ -1,4 +1,4 @@
-/** Worker of the pool. Stateless. */
+/** Worker of the pool, and of threads that sign. Stateless. */
 import { verifyFastest } from './keys.js';
 import { unpackJobs } from './pool.js';
 
@@ -6,3 +6,5 @@ import { unpackJobs } from './pool.js';
 export function verifyPacked(buffer: ArrayBuffer): Uint8Array {
   return Uint8Array.from(unpackJobs(buffer), (job) => (verifyFastest(job) ? 1 : 0));
 }
+
+export { signBatch } from './signer.js';

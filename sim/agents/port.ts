@@ -3,7 +3,7 @@
  * world drives a behaviour and collects the questions that agents put to deciders. Agents leave
  * notes for the measures. Keys are derived from the seed, so a repeated run signs identical bytes.
  */
-import { keyPairFromSeed, signatory } from '../../engine/crypto/keys.js';
+import { KeySignatory, keyPairFromSeed } from '../../engine/crypto/keys.js';
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
@@ -459,9 +459,8 @@ export const stanceTag: Record<Decision, string> = { approve: 'pro', reject: 'co
 export const deriveSecret = (seed: string, ordinal: number) =>
   sha256Hex(`folkmoot-sim-key\n${seed}\n${ordinal}`);
 
-export function deriveSignatory(seed: string, ordinal: number): Signatory {
-  return signatory(keyPairFromSeed(Buffer.from(deriveSecret(seed, ordinal), 'hex')));
-}
+export const deriveSignatory = (seed: string, ordinal: number): Signatory =>
+  new KeySignatory(keyPairFromSeed(Buffer.from(deriveSecret(seed, ordinal), 'hex')));
 
 const NO_SIGNATURE = '0'.repeat(128);
 
@@ -470,7 +469,8 @@ const NO_SIGNATURE = '0'.repeat(128);
  * keys, and block hashes cover the signatures of the transactions.
  */
 export function deriveUnrecordedSignatory(seed: string, ordinal: number): Signatory {
-  return { ...deriveSignatory(seed, ordinal), unsigned: NO_SIGNATURE };
+  const by = deriveSignatory(seed, ordinal);
+  return { publicKey: by.publicKey, sign: (input) => by.sign(input), unsigned: NO_SIGNATURE };
 }
 
 /** Signatory for networks without signatures: a name replaces the key, and signatures are zeros. */

@@ -4,9 +4,10 @@
  */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createVerifier, type VerifierKind } from '../../engine/crypto/pool.js';
+import { AheadSigner } from '../../engine/crypto/signer.js';
 import { virtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import { UnrecordedNetwork } from '../../engine/node/unrecorded-network.js';
@@ -113,6 +114,8 @@ function assertLogOptions(
 
 /** Number of signatures whose verification takes twice as long as starting a thread. */
 const THREADS_AFTER = 2_000;
+/** Number of votes that are signed in about the same time. */
+const SIGNER_AFTER = 4_000;
 
 type RunNetwork = Network | UnrecordedNetwork;
 type LocalSociety = Assembly<LocalWorld, Collector>;
@@ -130,6 +133,8 @@ class Run {
   #hooks: FaultHooks;
   #deciders: Deciders | null = null;
   #tables: Tables | null = null;
+  /** Set in a run whose votes are signed and whose verifier uses threads. */
+  #signer: AheadSigner | undefined;
   #verifier: { kind: VerifierKind; verified: () => number } = { kind: 'off', verified: () => 0 };
   /** Failure of the network, which is the cause of what failed after it. */
   fatal: Error | undefined;
@@ -175,6 +180,11 @@ class Run {
     const verifier = createVerifier(kind, { threadsAfter: THREADS_AFTER, ...threads });
     this.#closers.push(() => verifier.close());
     this.#verifier = { kind, verified: () => verifier.stats.verified };
+    if (kind === 'pool' && availableParallelism() > 1) {
+      const signer = new AheadSigner(SIGNER_AFTER);
+      this.#closers.push(() => signer.close());
+      this.#signer = signer;
+    }
     // Loaded only for runs with a log, because LMDB takes longer to load than a small run.
     const { Network } = await import('../../engine/node/network.js');
     const network = await Network.open({
@@ -239,6 +249,7 @@ class Run {
             scenario.limits === 'off'
               ? null
               : new Quotas(scenario.limits, clock.now, network.reputationOf),
+          ...(this.#signer ? { signer: this.#signer } : {}),
           watch: audit === false ? null : new Auditor(genesis),
           ...(inTransit ? { inTransit } : {}),
         }),

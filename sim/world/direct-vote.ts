@@ -5,6 +5,8 @@
  */
 import { type Admitted, checked } from '../../engine/admit/admit.js';
 import { hexBytes } from '../../engine/admit/credentials.js';
+import { KeySignatory } from '../../engine/crypto/keys.js';
+import type { AheadSigner, EarlySignature } from '../../engine/crypto/signer.js';
 import type { VerifyJob } from '../../engine/crypto/verifier.js';
 import { composeVote, type Signatory, signingInput } from '../../engine/protocol/compose.js';
 import type { VoteCommand } from '../../engine/protocol/schema/command.js';
@@ -36,9 +38,10 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   readonly kind = 'vote';
   readonly #by: Signatory;
   #body: Uint8Array | null = null;
-  /** Signing input and signature (hex) of the body. */
   #input = '';
+  /** Hex; '' until the vote is signed. */
   #signature = '';
+  #early: EarlySignature | null = null;
   readonly public_key: string;
   readonly block_hash: string;
   readonly decision: CastVote['decision'];
@@ -96,6 +99,26 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
     return '';
   }
 
+  /** Signing input of the body. All texts are known to be plain. */
+  get input(): string {
+    this.#input ||=
+      `agentnet-v1-vote\n{"block_hash":"${this.block_hash}","decision":"${this.decision}",` +
+      `"meme_references":${this.#references},"reason":"${this.reason}",` +
+      `"timestamp":"${formatInstant(this.signedAt)}"}`;
+    return this.#input;
+  }
+
+  get #references(): string {
+    const { meme_references: memes } = this;
+    return memes.length === 0 ? '[]' : `["${memes.join('","')}"]`;
+  }
+
+  /** Lets a thread sign the vote before its bytes are read. */
+  signAhead(signer: AheadSigner): void {
+    const by = this.#by;
+    if (by instanceof KeySignatory) this.#early = signer.add(this.input, by.keys);
+  }
+
   get body(): Uint8Array {
     this.#body ??= this.#compose();
     return this.#body;
@@ -103,22 +126,23 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
 
   #compose(): Uint8Array {
     const { block_hash, decision, reason, meme_references } = this;
-    const fields = { block_hash, decision, reason, meme_references };
-    return composeVote(this.#signatory(), formatInstant(this.signedAt), fields).body;
+    const timestamp = formatInstant(this.signedAt);
+    if (this.#by.unsigned !== undefined) {
+      const fields = { block_hash, decision, reason, meme_references };
+      return composeVote(this.#by, timestamp, fields).body;
+    }
+    const text =
+      `{"block_hash":"${block_hash}","decision":"${decision}","reason":"${reason}",` +
+      `"meme_references":${this.#references},"timestamp":"${timestamp}",` +
+      `"signature":"${this.#signed()}"}`;
+    return Buffer.from(text, 'latin1');
   }
 
-  /** Returns a signatory that keeps the signing input and the signature. */
-  #signatory(): Signatory {
-    const by = this.#by;
-    if (by.unsigned !== undefined) return by;
-    return {
-      publicKey: by.publicKey,
-      sign: (input) => {
-        this.#input = input;
-        this.#signature = by.sign(input);
-        return this.#signature;
-      },
-    };
+  /** Returns the signature, in hex. */
+  #signed(): string {
+    this.#signature ||= this.#early?.take() ?? this.#by.sign(this.input);
+    this.#early = null;
+    return this.#signature;
   }
 
   get raw(): Readonly<Record<string, unknown>> {
@@ -126,12 +150,10 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   }
 
   ownJob(): VerifyJob {
-    // The body's signature and its input are kept when the body is composed.
-    this.#body ??= this.#compose();
     return {
       publicKey: hexBytes(this.public_key),
-      message: Buffer.from(this.#input),
-      signature: hexBytes(this.#signature),
+      message: Buffer.from(this.input, 'latin1'),
+      signature: hexBytes(this.#signed()),
     };
   }
 

@@ -12,6 +12,7 @@ import { type Admitted, admit } from '../../engine/admit/admit.js';
 import { refuseTimestamp } from '../../engine/admit/credentials.js';
 import type { Verified } from '../../engine/admit/verify.js';
 import type { Outcome } from '../../engine/core/state.js';
+import type { AheadSigner } from '../../engine/crypto/signer.js';
 import type { VirtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
 import type { StateViews } from '../../engine/node/state-views.js';
@@ -82,6 +83,7 @@ export class LocalWorld extends Society {
   /** True if requests must be verified before they are applied. */
   readonly #inRounds: boolean;
   readonly #intervening: Intervening | null;
+  readonly #signer: AheadSigner | undefined;
   readonly #trace = new Trace();
   #steps = 0;
   #turnedAt = performance.now();
@@ -99,6 +101,7 @@ export class LocalWorld extends Society {
     const mayDiffer = options.inTransit !== undefined || options.quotas !== null;
     this.#inRounds = options.network.verification.enabled && mayDiffer;
     this.#intervening = options.intervening ?? null;
+    this.#signer = options.signer;
   }
 
   /**
@@ -130,6 +133,7 @@ export class LocalWorld extends Society {
 
   /** Applies the requests that arrive before the window's end, then ends the window. */
   #takeArrivals(end: number): true | Promise<true> {
+    this.#signer?.flush();
     if (this.arrivesBefore(end)) {
       const arrivals = this.#admitted(this.arrived(end));
       const taken = this.#inRounds ? this.#takeInRounds(arrivals) : this.#takeEach(arrivals);
@@ -147,7 +151,7 @@ export class LocalWorld extends Society {
     // Let the disk catch up. Wait only if the backlog is large.
     this.#steps += 1;
     if (network.backlog > BACKLOG) return network.durable.then(() => true);
-    const isLate = performance.now() - this.#turnedAt > TURN_MS;
+    const isLate = this.#signer?.flush() === false || performance.now() - this.#turnedAt > TURN_MS;
     return this.#steps >= STEPS_A_TURN || isLate ? this.#turn() : true;
   }
 

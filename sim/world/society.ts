@@ -3,6 +3,7 @@
  * world defines how time passes and where requests go.
  */
 import type { Admitted } from '../../engine/admit/admit.js';
+import type { AheadSigner } from '../../engine/crypto/signer.js';
 import { composeVote, type Signatory } from '../../engine/protocol/compose.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
@@ -137,6 +138,8 @@ export class Society implements Changeable {
     const direct = this.#options.sendsCommands
       ? DirectVote.create(by, vote, this.#stampedAt(from))
       : null;
+    const { signer } = this.#options;
+    if (signer) direct?.signAhead(signer);
     this.#send(from, direct ?? composeVote(by, this.stamp(from), vote), note, note.block);
   }
 
@@ -368,6 +371,8 @@ export interface SocietyOptions {
   behaviour: Behaviour;
   /** True if votes are commands that become requests only when a log needs them. */
   sendsCommands: boolean;
+  /** Signs votes before they arrive. Default: votes are signed when their bytes are read. */
+  signer?: AheadSigner;
   /** Wraps calls to agents. Default: a plain loop. */
   callLoop?: CallLoop;
   /** External decisions. Default: none. */
