@@ -218,10 +218,7 @@ export class Chain {
     const { agents, blocks, context, record, senders } = this.#plan;
     const block = blocks.take();
     const voting = new Voting({
-      block,
-      intendedMs,
-      agents,
-      record,
+      ...{ block, intendedMs, agents, record },
       sign: (ballots, count) => void blocks.signVotes(ballots, count),
       changed: (which, how) => this.#voted(which, how),
     });

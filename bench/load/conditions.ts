@@ -70,7 +70,7 @@ export function slo(texts: readonly string[]): Condition[] {
     const { figure, operator, sign, bound } = partsOf(text, option);
     const holds = figure.good === 'more' ? '>=' : '<=';
     if ((operator !== '=' && operator !== holds) || sign !== '') {
-      throw refuse(`${figure.name}=${examples[figure.unit]}`);
+      throw refuse(`${figure.name}=${units[figure.unit].example}`);
     }
     const whole = { option, figure, text: text.replace(operator, holds), relative: false } as const;
     return { ...whole, operator: negated[holds], bound: boundOf(named, figure, bound) };
@@ -221,7 +221,8 @@ interface Parts {
 
 function partsOf(text: string, option: string): Parts {
   const [, name, operator, sign, bound] = shape.exec(text) ?? [];
-  const known = bound !== undefined && Object.values(units).some((parse) => parse(bound) !== null);
+  const known =
+    bound !== undefined && Object.values(units).some(({ parse }) => parse(bound) !== null);
   if (!known) throw conditionError('SYNTAX', { option, condition: quote(text) });
   const figure = findFigure(name!);
   if (!figure) {
@@ -231,31 +232,26 @@ function partsOf(text: string, option: string): Parts {
   return { figure, operator: operator as Parts['operator'], sign: sign!, bound };
 }
 
-const examples: Record<Figure['unit'], string> = { ms: '200ms', share: '1%', per_s: '1000' };
 const parseShare = (text: string): number | null => {
   const percent = text.endsWith('%') ? parseNumber(text.slice(0, -1)) : null;
   return percent === null ? null : percent / 100;
 };
-const units: Record<Figure['unit'], (text: string) => number | null> = {
-  ms: parseDuration,
-  share: parseShare,
-  per_s: (text) => parseNumber(text.replace(/\/s$/, '')),
-};
-const wanted: Record<Figure['unit'], string> = {
-  ms: 'a time in us, ms, s or m',
-  share: 'a share in percent',
-  per_s: 'a rate per second, without a unit',
-};
+const parseRate = (text: string): number | null => parseNumber(text.replace(/\/s$/, ''));
+const units = {
+  ms: { parse: parseDuration, kind: 'a time in us, ms, s or m', example: '200ms' },
+  share: { parse: parseShare, kind: 'a share in percent', example: '1%' },
+  per_s: { parse: parseRate, kind: 'a rate per second, without a unit', example: '1000' },
+} as const satisfies Record<Figure['unit'], object>;
 
 function boundOf(
   named: { option: string; condition: string },
   { name, unit }: Figure,
   text: string,
 ): number {
-  const bound = units[unit](text);
+  const { parse, ...expected } = units[unit];
+  const bound = parse(text);
   if (bound !== null) return bound;
-  const values = { ...named, figure: name, kind: wanted[unit] };
-  throw conditionError('WRONG_UNIT', { ...values, example: examples[unit] });
+  throw conditionError('WRONG_UNIT', { ...named, ...expected, figure: name });
 }
 
 const quote = (text: string) => JSON.stringify(text);

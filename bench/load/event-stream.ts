@@ -141,9 +141,7 @@ export class EventStream {
   #connected(): Promise<void> {
     const url = this.#url;
     const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ws/v1`, {
-      perMessageDeflate: false,
-      skipUTF8Validation: true,
-      handshakeTimeout: OPEN_MS,
+      ...{ perMessageDeflate: false, skipUTF8Validation: true, handshakeTimeout: OPEN_MS },
     });
     this.#socket = socket;
     this.#error = '';

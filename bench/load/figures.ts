@@ -228,9 +228,9 @@ export function failures(of: Operation): Failure[] {
   const all: Failure[] = [
     ...of.refused.map((one): Failure => ({ what: 'refused', ...one })),
     { what: 'lie', ...none, count: of.lies },
-    { what: 'timed_out', ...none, count: of.timed_out },
-    { what: 'broken', ...none, count: of.broken },
-    { what: 'unfinished', ...none, count: of.unfinished },
+    ...(['timed_out', 'broken', 'unfinished'] as const).map((what): Failure => {
+      return { what, ...none, count: of[what] };
+    }),
   ];
   return all.filter(({ count }) => count > 0);
 }

@@ -89,12 +89,10 @@ export class Measurement {
     this.#sender = new Sender({
       nodes: this.#nodes,
       connections: Math.max(options.connections, usersOf(options)),
-      timeoutMs: options.timeoutMs,
-      now,
+      ...{ timeoutMs: options.timeoutMs, now, tracing: tracing ?? null },
       sent: (exchange) => this.#sent(exchange),
       completed: (exchange, outcome, atMs) => this.#answered(exchange, outcome, atMs),
       free: () => this.#schedule?.pump(),
-      tracing: tracing ?? null,
     });
   }
 
@@ -124,19 +122,16 @@ export class Measurement {
 
   context(fail: (reason: string) => void): RunContext {
     return {
-      options: this.#options,
-      nodes: this.#nodes,
-      now,
+      ...{ options: this.#options, nodes: this.#nodes, now },
       send: (call) => this.#sender.sendUnscheduled(call),
       wake: () => this.#schedule?.pump(),
-      recorder: this.recorder,
       block: (hash, transactions, intendedMs, finalMs) =>
         this.#onBlock({
           ...{ hash, transactions, measured: this.recorder.measures(intendedMs) },
           scheduled_ms: toWallMs(intendedMs),
           final_ms: finalMs === null ? null : toWallMs(finalMs),
         }),
-      fail,
+      ...{ recorder: this.recorder, fail },
     };
   }
 

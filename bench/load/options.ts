@@ -218,6 +218,8 @@ const signing = (operation: OperationName | null, guessPerS: number): KindRow =>
   uses: () => [],
 });
 
+const connecting = signing('connect', 200);
+
 /** Kinds of requests. An agent votes once per block, so a high rate of votes needs many agents. */
 export const kinds = {
   vote: {
@@ -233,16 +235,11 @@ export const kinds = {
       byAgent('vote', peak.perMinute),
     ],
   },
-  read: reading,
-  state: reading,
-  agents: reading,
-  reputation: reading,
+  ...{ read: reading, state: reading, agents: reading, reputation: reading },
   status: signing('status', 500),
   meme: signing('meme', 500),
   update: { ...signing('status', 1_000), produces: 'delivery' },
-  connect: signing('connect', 200),
-  reconnect: signing('connect', 200),
-  slowread: signing('connect', 200),
+  ...{ connect: connecting, reconnect: connecting, slowread: connecting },
   script: signing(null, 500),
 } as const satisfies Record<string, KindRow>;
 
@@ -328,18 +325,12 @@ export function scenariosOf(options: LoadOptions): readonly Scenario[] {
 }
 
 export const loadDefaults = {
-  durationMs: 10_000,
-  warmupMs: 2_000,
-  timeoutMs: 5_000,
-  finalityTimeoutMs: 30_000,
-  connections: 128,
+  ...({ durationMs: 10_000, warmupMs: 2_000, timeoutMs: 5_000 } as const),
+  ...({ finalityTimeoutMs: 30_000, connections: 128 } as const),
 } as const;
 
 /** Returns the scheduled arrivals per second. A batch of transactions is one arrival. */
-export function arrivalsPerS({
-  workload,
-  rate,
-  batch,
-}: Pick<LoadOptions, 'workload' | 'rate' | 'batch'>): number | null {
-  return rate !== null && workload === 'transactions' ? rate / Math.max(1, batch) : rate;
+export function arrivalsPerS(of: Pick<LoadOptions, 'workload' | 'rate' | 'batch'>): number | null {
+  const isBatched = of.rate !== null && of.workload === 'transactions';
+  return isBatched ? of.rate! / Math.max(1, of.batch) : of.rate;
 }

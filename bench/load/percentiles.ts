@@ -46,15 +46,9 @@ export const glance: Summary = (histogram, independent) => {
   return {
     count,
     ...(independent === undefined ? {} : { independent }),
-    min: at(0),
-    mean: null,
-    p50: at(50),
-    p90: at(90),
-    p95: at(95),
-    p99: at(99),
+    ...{ min: at(0), mean: null, p50: at(50), p90: at(90), p95: at(95), p99: at(99) },
     p999: (independent ?? count) < LEAST_P999 ? null : at(99.9),
-    max: at(100),
-    histogram: null,
+    ...{ max: at(100), histogram: null },
   };
 };
 

@@ -185,17 +185,14 @@ function optionsOf({ asked, server, nodes, saturation }: LoadResult): string[] {
   const given = (name: string, value: number, standard: number, unit = '') =>
     value === standard ? [] : [name, `${value}${unit}`];
   return [
-    '--url',
-    nodes?.map(({ url }) => url).join(',') ?? server.url,
-    '--workload',
-    asked.workload,
+    ...['--url', nodes?.map(({ url }) => url).join(',') ?? server.url],
+    ...['--workload', asked.workload],
     ...(saturation
       ? ['--saturate', ...saturation.slo.flatMap((text) => ['--slo', text])]
       : asked.rate === null
         ? ['--concurrency', `${asked.concurrency}`]
         : ['--rate', `${asked.rate}`]),
-    '--duration',
-    `${asked.duration_s}s`,
+    ...['--duration', `${asked.duration_s}s`],
     ...given('--warmup', asked.warmup_s, loadDefaults.warmupMs / 1_000, 's'),
     ...given('--agents', asked.agents, defaults.agents),
     ...given('--batch', asked.batch, defaults.batch),

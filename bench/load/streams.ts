@@ -13,18 +13,14 @@ import { loadError } from './messages.js';
 import type { Second } from './result.js';
 import type { LoadProgress } from './run.js';
 
+const counters = ['intended', 'sent', 'accepted', 'failed', 'finalized_transactions'] as const;
+const times = ['response_p50', 'response_p95', 'response_p99', 'lag_max'] as const;
+
 /** Figures of a second, with their names in all streams. */
-const figures = {
-  folkmoot_load_intended: 'intended',
-  folkmoot_load_sent: 'sent',
-  folkmoot_load_accepted: 'accepted',
-  folkmoot_load_failed: 'failed',
-  folkmoot_load_finalized_transactions: 'finalized_transactions',
-  folkmoot_load_response_p50_ms: 'response_p50',
-  folkmoot_load_response_p95_ms: 'response_p95',
-  folkmoot_load_response_p99_ms: 'response_p99',
-  folkmoot_load_lag_max_ms: 'lag_max',
-} as const satisfies Record<string, keyof Second>;
+const figures: readonly [name: string, member: keyof Second][] = [
+  ...counters.map((one) => [`folkmoot_load_${one}`, one] as [string, keyof Second]),
+  ...times.map((one) => [`folkmoot_load_${one}_ms`, one] as [string, keyof Second]),
+];
 
 interface Sample {
   name: string;
@@ -181,7 +177,7 @@ export class Streams {
     if (!second || second.second <= this.#last) return;
     this.#last = second.second;
     const timeMs = Date.now();
-    const samples = Object.entries(figures).flatMap(([name, member]): Sample[] => {
+    const samples = figures.flatMap(([name, member]): Sample[] => {
       const value = second[member] ?? null;
       return value === null ? [] : [{ name, value, timeMs, labels: this.#labels }];
     });

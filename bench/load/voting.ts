@@ -250,8 +250,7 @@ function readMetrics({ head_hash, block_height }: Record<string, unknown>): Chai
 function readProposal({ block_hash, parent_hash, height, producer }: Record<string, unknown>) {
   return {
     kind: 'proposal',
-    hash: String(block_hash),
-    parent: String(parent_hash),
+    ...{ hash: String(block_hash), parent: String(parent_hash) },
     height: Number(height),
     producer: isRecord(producer) ? String(producer.public_key) : '',
   } as const;

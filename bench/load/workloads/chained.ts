@@ -74,17 +74,9 @@ async function assemble(
   if (blocksPerS < 1 / VOTING_S) progress(tooSlow(1 / blocksPerS));
   let chain: Chain | null = null;
   const blocks = new BlocksAhead({
-    signers,
-    voters: count,
-    producers: producersOf(producers, shard),
-    batch,
-    senders,
-    needed,
-    expected: Math.ceil(expected.total / perBlock),
-    blockMs: 1_000 / blocksPerS,
-    now: pool.now,
-    onReady: () => chain?.advance(),
-    onFailed: pool.signingFailed,
+    ...{ signers, voters: count, producers: producersOf(producers, shard), batch, senders, needed },
+    ...{ expected: Math.ceil(expected.total / perBlock), blockMs: 1_000 / blocksPerS },
+    ...{ now: pool.now, onReady: () => chain?.advance(), onFailed: pool.signingFailed },
     alternates: shard !== undefined,
   });
   pool.atEnd(() => blocks.close());

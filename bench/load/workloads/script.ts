@@ -156,16 +156,9 @@ const describeAgent = ({ ordinal, id, publicKey }: Agent) => {
 const MOST_DATA = 65_536;
 
 function describeOutcome(outcome: CallOutcome) {
-  const {
-    status = 0,
-    code = null,
-    reason = null,
-    data = null,
-  } = outcome as Partial<
-    Extract<CallOutcome, { kind: 'accepted' }> & Extract<CallOutcome, { kind: 'refused' }>
-  >;
-  const known = JSON.stringify(data).length <= MOST_DATA ? data : null;
-  return { accepted: outcome.kind === 'accepted', status, code, reason, data: known };
+  const { kind, data, ...rest } = { status: 0, code: null, reason: null, data: null, ...outcome };
+  const isKnown = JSON.stringify(data ?? null).length <= MOST_DATA;
+  return { ...rest, accepted: kind === 'accepted', data: isKnown ? (data ?? null) : null };
 }
 
 const shown = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, 40);

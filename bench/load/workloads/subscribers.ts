@@ -68,9 +68,7 @@ async function follow(
   await forEachLimited(agents, AT_A_TIME, async (agent, index) => {
     let receive = (_: Buffer) => {};
     const stream = await EventStream.open({
-      nodes,
-      agent: agent.ordinal,
-      auth: () => pool.auth(agent),
+      ...{ nodes, agent: agent.ordinal, auth: () => pool.auth(agent) },
       receive: (text) => receive(text),
       onClosed: () => deliveries.disconnected(index),
       onEpoch: pool.onEpoch,

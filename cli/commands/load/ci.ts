@@ -51,9 +51,7 @@ export function junitXml(result: LoadResult, usable: boolean, judged: readonly J
     return `${head}>\n      <${kind} message="${xml(text)}"/>\n    </testcase>`;
   });
   const properties = Object.entries({
-    verdict: result.verdict,
-    seed: result.seed,
-    generator_commit: result.commit,
+    ...{ verdict: result.verdict, seed: result.seed, generator_commit: result.commit },
     server: result.server.url,
     server_version: result.server.version ?? 'unknown',
   }).map(([name, value]) => `      <property name="${name}" value="${xml(value)}"/>`);

@@ -42,17 +42,11 @@ export const isWhole = ({ arrivals, operations }: LoadResult): boolean =>
  * Repeats an attempt until the generator has kept its schedule and sent everything in time. A late
  * generator's figures describe the generator, not the server.
  */
-export const onSchedule = <Found extends { result: LoadResult }>(
-  attempt: () => Promise<Found>,
-  isWanted: (found: Found) => boolean = () => true,
-): Promise<Found> =>
-  until(attempt, (found) => {
-    const { result } = found;
-    return isWhole(result) && result.generator.lag.p99! < MOST_LATE_MS && isWanted(found);
-  });
+export const onSchedule = <Found extends { result: LoadResult }>(attempt: () => Promise<Found>) =>
+  until(attempt, ({ result }) => isWhole(result) && result.generator.lag.p99! < MOST_LAG_MS);
 
-/** Maximum lateness, small compared with the differences that the tests check. */
-export const MOST_LATE_MS = 100;
+/** Maximum generator lag, small compared with the differences that the tests check. */
+const MOST_LAG_MS = 100;
 
 const scheduled = (operations: readonly Operation[]) =>
   operations.filter(({ operation }) => !operation.includes('beside'));

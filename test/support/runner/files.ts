@@ -64,6 +64,7 @@ export const longest = [
   'ui/views/journey',
   'sim/deciders/mcp/programs',
   'bench/load/endurance/endurance',
+  'bench/load/run/outages',
   'cluster/peer/snapshot',
   'sim/sweep/shards/merge',
   'sim/sweep/sweep',

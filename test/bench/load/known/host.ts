@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pour, writeAnswer, writeHalf, writeLie } from './answers.js';
 import { type Plan, planner, type Route } from './behaviour.js';
 import { type Answer, type Fields, KnownNetwork } from './network.js';
@@ -19,8 +20,11 @@ const record: Record = {
   finalized: [],
   signatures: 0,
   keys: 0,
+  lateMs: 0,
   repeated: [],
 };
+const delays = monitorEventLoopDelay({ resolution: 1 });
+delays.enable();
 const network = new KnownNetwork(made, record, (type, data) => sockets.tell(type, data));
 const sockets = new KnownSockets(made, record, () => network);
 const plan = planner(made.behaviours, (does, afterMs) =>
@@ -43,7 +47,10 @@ const wholeTreatments = {
 const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, received);
 server.on('upgrade', (request, socket, head) => sockets.upgrade(request, socket, head));
 server.listen(0, '127.0.0.1', 1_024, () => say({ port: (server.address() as AddressInfo).port }));
-process.on('message', () => say({ record }));
+process.on('message', () => {
+  record.lateMs = delays.max / 1e6;
+  say({ record });
+});
 process.on('disconnect', () => process.exit());
 
 function say(what: Said, then: () => void = () => {}): void {

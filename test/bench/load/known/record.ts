@@ -45,6 +45,8 @@ export interface Record {
   signatures: number;
   /** Number of keys. */
   keys: number;
+  /** Longest delay of the event loop of the server. */
+  lateMs: number;
   /** Routes of requests that repeat a signed message. */
   repeated: string[];
 }
