@@ -209,7 +209,7 @@ export class ClusterNode {
     });
     await this.#members.greet();
     await waitFor(this.#states, (now) => !now.matches('catchingUp'));
-    this.#ticker.set();
+    this.#ticker.begin();
   }
 
   get pending(): number {

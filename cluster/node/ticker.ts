@@ -22,6 +22,7 @@ interface TickerOptions {
 
 export class Ticker {
   #cancel: () => void = () => {};
+  #begun = false;
   #ticking = false;
   #closed = false;
   /** Hashes of the node names for one deadline, cached because `set` runs after each batch. */
@@ -29,12 +30,18 @@ export class Ticker {
 
   constructor(private readonly options: TickerOptions) {}
 
+  /** Begins to advance time, once the node has compared its clock with the others'. */
+  begin(): void {
+    this.#begun = true;
+    this.set();
+  }
+
   /** Schedules the next deadline. Called after each batch. */
   set(): void {
     this.#cancel();
     const { deadline, now, host } = this.options;
     const due = deadline();
-    if (due === null || this.#closed || this.#ticking) return;
+    if (due === null || !this.#begun || this.#closed || this.#ticking) return;
     const ms = due + 1 + this.#rank(due) * bounds.rankMs - now();
     // A deadline that has passed but was not fired is retried after a pause.
     this.#cancel = host.after(Math.max(bounds.rankMs, ms), () => void this.#ring());

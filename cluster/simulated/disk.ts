@@ -113,7 +113,7 @@ export class SimulatedDisk {
   }
 
   /**
-   * Changes the bytes of a record, or of a log entry without one. No process may have the disk open.
+   * Changes the bytes of a record, or of a log entry without one. No process has the disk open.
    * @returns what was damaged, or null if the disk is empty.
    */
   async #damage(

@@ -64,6 +64,8 @@ export class SimulatedNode {
   readonly #newId: () => string;
   readonly #random: () => number;
   #aheadMs = 0;
+  /** Number of processes so far. */
+  #starts = 0;
   /** When a process last ended for another reason than that its name was taken. */
   #endedAt = Number.NEGATIVE_INFINITY;
   /** When the process began to serve, or last continued after a stall. */
@@ -121,6 +123,7 @@ export class SimulatedNode {
     const { etcd, time, verifier, plan } = this.#world;
     const clock = new ProcessClock(time, this.#aheadMs);
     this.clock = clock;
+    this.#starts += 1;
     this.#world.tell(host, 'starts');
     const connect = (endpoint: string) => etcd.connect(endpoint, host);
     const order = new EtcdOrder({
@@ -252,8 +255,9 @@ export class SimulatedNode {
     if (isNameTaken(error)) this.#endedAt = endedAt;
     // Its supervisor has given up.
     if (this.host !== this.name) return;
+    const starts = this.#starts;
     time.after(RESTART_MS, () => {
-      if (this.clock) return;
+      if (this.#starts !== starts) return;
       if (this.isSound) this.start();
       else void this.replace().then(() => this.start());
     });

@@ -16,7 +16,9 @@ const SEED = 1;
 
 export class StepWatch {
   readonly #shared = new Int32Array(new SharedArrayBuffer(8));
-  readonly #worker = new Worker(new URL(import.meta.url), { workerData: this.#shared });
+  readonly #worker = new Worker(new URL('./step-watch.js', import.meta.url), {
+    workerData: this.#shared,
+  });
 
   constructor() {
     this.#worker.unref();

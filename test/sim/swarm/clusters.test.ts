@@ -54,6 +54,28 @@ test.each([
   expect(timeline.some((one) => one.includes(line))).toBe(true);
 });
 
+const restart = { kind: 'node restarted', at: 2_832, ms: 899, steps: 110, node: 3 } as const;
+const full = { kind: 'etcd full', at: 2_872, ms: 2_128, steps: 191 } as const;
+const killed = { kind: 'node killed', at: 4_009, ms: 9_086, steps: 47, node: 2 } as const;
+const jump = { kind: 'node clock wrong', at: 12_494, ms: 1_581, steps: 176 } as const;
+const wrong = { ...jump, node: 2, byMs: 60_000 };
+
+// Plans that failed.
+test.each([
+  ['fails just before its faults end', { seed: 1_004_191, clients: 1, faults: [restart, full] }],
+  [
+    'starts with a clock that jumps',
+    { seed: 1_020_044, faultsMs: 30_000, faults: [killed, wrong] },
+  ],
+])('clusters: survive a node that %s', async (_, { seed, ...changes }) => {
+  const plan = {
+    ...drawClusterPlan(seed),
+    ...{ members: 1, clients: 2, clientLoss: 0 },
+    ...changes,
+  };
+  expect((await runCluster(plan)).failure).toBeNull();
+});
+
 test('clusters: a clock that jumps ahead does not move the time of the others', async () => {
   const jump = { kind: 'node clock wrong', at: 12_000, ms: 5_000, steps: 0, node: 1 } as const;
   const plan = { ...planWith({ ...jump, byMs: 60_000 }), faultsMs: 20_000 };
