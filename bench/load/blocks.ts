@@ -257,10 +257,7 @@ export class BlocksAhead {
   }
 }
 
-/*
- * Approvals for one block, signed in sending order, and stored as 64 bytes each until they are
- * sent.
- */
+/* Approvals for one block, signed in sending order, and stored as 64 bytes until they are sent. */
 
 export class Ballots {
   readonly #blockHash: string;
@@ -296,8 +293,7 @@ export class Ballots {
     for (let at = from; at < upTo; at += signShare) {
       shares.push(this.#share(signers, at, Math.min(at + signShare, upTo)));
     }
-    // The shares are awaited one by one. This handler prevents an unhandled rejection in a later
-    // share.
+    // Shares are awaited one by one. This handler prevents an unhandled rejection of later ones.
     for (const share of shares) share.catch(() => {});
     this.#signatures = Buffer.concat([this.#signatures], upTo * signatureBytes);
     let at = from;

@@ -150,8 +150,7 @@ export class Chain {
   }
 
   /**
-   * Stops proposing. Resolves once the open block is decided, and all transactions are final or
-   * late.
+   * Stops proposing. Resolves once the open block is decided, and transactions are final or late.
    */
   async drain(signal: AbortSignal): Promise<void> {
     const { options, now } = this.#plan.context;
@@ -179,10 +178,7 @@ export class Chain {
     return this.#plan.blocks.has(this.#head.hash);
   }
 
-  /**
-   * Returns true if this generator may propose. They take turns by height, and replace a silent
-   * one.
-   */
+  /** Returns true if this generator may propose. They take turns, and replace a silent one. */
   #isTurn(): boolean {
     const { shard, context } = this.#plan;
     if (!shard) return true;

@@ -36,10 +36,7 @@ export const parseConditions = (
   { relative }: { relative: boolean },
 ): Condition[] => split(texts).map((text) => parse(text, '--fail-on', relative));
 
-/**
- * Parses a threshold, such as `p99<200ms`. The condition is met if it does not hold. @throws
- * {Failure}
- */
+/** Parses a threshold, such as `p99<200ms`, to a condition that is met if it does not hold. */
 export function parseThreshold(text: string, place: string): Condition {
   const condition = parse(text.trim(), `threshold of ${place}`, false);
   return { ...condition, text, operator: negated[condition.operator] };

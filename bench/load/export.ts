@@ -1,6 +1,5 @@
 /**
- * Requests for other load tools: signed ahead, in the forms of k6, wrk, vegeta, and HAR, which
- * autocannon reads. Votes and proposals depend on responses, so only a run of this tool sends them.
+ * Requests for other tools, signed ahead. Votes and proposals, which need responses, are left out.
  */
 import { loadError } from './messages.js';
 import { type LoadOptions, scenariosOf, sharesOf } from './options.js';

@@ -154,8 +154,7 @@ function histogramLog(result: LoadResult): string {
   const lines: string[] = [];
   const writer = new HistogramLogWriter((text) => void lines.push(text));
   writer.outputLogFormatVersion();
-  // Written by hand, because the library's line depends on the time zone and ends with an empty
-  // line.
+  // The library's line depends on the time zone and ends with an empty line.
   const seconds = (Date.parse(result.started) / 1_000).toFixed(3);
   writer.outputComment(`[StartTime: ${seconds} (seconds since epoch), ${result.started}]`);
   writer.outputComment('[Values are microseconds, interval maxima milliseconds]');

@@ -1,7 +1,4 @@
-/**
- * Load files: scenarios with the executors of k6, requests of several kinds, servers, faults and
- * thresholds. The files that a load file names must be inside its folder.
- */
+/** Load files, with checks. The files that a load file names must be inside its folder. */
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { describePattern } from '../../engine/protocol/patterns.js';

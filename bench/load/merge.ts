@@ -139,10 +139,7 @@ type Rules<T> = { [K in keyof T]?: (all: T[K][]) => T[K] };
 const isTimes = (value: unknown): value is Percentiles =>
   typeof value === 'object' && value !== null && 'histogram' in value;
 
-/**
- * Combines rows: numbers add up, histograms merge, other values are those of the first row, unless
- * a member has a rule.
- */
+/** Adds up numbers, merges histograms, and takes other values from the first row, but for rules. */
 function combine<T extends object>(rows: readonly T[], rules: Rules<T> = {}): T {
   const combined = Object.keys(rows[0]!).map((name) => {
     const all = rows.map((row) => row[name as keyof T]);

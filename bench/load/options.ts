@@ -97,10 +97,7 @@ export interface LoadOptions {
   file?: string;
   /** Sizes of transaction data and memes, in bytes, and data from a file. */
   payload?: Payload;
-  /**
-   * Arrivals per second, or transactions per second with `batch` of them per arrival; null in a
-   * closed loop, which has `concurrency`.
-   */
+  /** Arrivals per second, or transactions in batches; null in a closed loop of `concurrency`. */
   rate: number | null;
   concurrency: number | null;
   agents: number;

@@ -1,7 +1,4 @@
-/**
- * Histograms of times in microseconds, whose memory and error do not depend on the samples, and
- * scores of the difference of two.
- */
+/** Histograms of times in microseconds, and scores of the difference of two. */
 import { inflateSync } from 'node:zlib';
 import { Streams } from '../../sim/rng.js';
 import {
@@ -76,8 +73,7 @@ const DIGITS = 3;
 export function decodeHistogram(text: string): Histogram {
   const bytes = Buffer.from(text, 'base64');
   try {
-    // The library decompresses without a limit, and allocates memory according to the number of
-    // digits in the input.
+    // The library decompresses without a limit, and allocates memory by the digits of the input.
     const plain = inflateSync(bytes.subarray(HEAD_BYTES), { maxOutputLength: LARGEST_BYTES });
     const digits = plain.readInt32BE(DIGITS_AT);
     if (digits !== DIGITS) throw new RangeError(`${digits} significant digits, not ${DIGITS}`);

@@ -1,6 +1,5 @@
 /**
- * Records the outcome of each request that is scheduled in the measured time: latencies, counts by
- * operation and cause, figures per second, and transactions.
+ * Records the outcomes of requests of the measured time, by operation, cause, second and scenario.
  */
 import type { Histogram } from './bundled/hdr.js';
 import { Counts, FaultRecord, PACE } from './faults.js';

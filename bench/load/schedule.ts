@@ -44,10 +44,7 @@ export class Fifo<T> {
   }
 }
 
-/*
- * In an open loop, times are fixed in advance, so that a slow server cannot reduce its load. In a
- * closed loop, each request waits for an earlier one.
- */
+/* An open loop has fixed times. In a closed loop, each request waits for an earlier one. */
 
 export interface Arrivals {
   /** Queues the arrivals due by now, and calls `due` with their intended times. */
@@ -331,10 +328,7 @@ export class Schedule {
     return open.reduce((best, index) => (first(index) < first(best) ? index : best));
   }
 
-  /**
-   * Sends the first arrival. Returns undefined, or the cause if it must wait, or null if none is
-   * left.
-   */
+  /** Sends the first arrival. Returns undefined, the cause of its wait, or null if none is left. */
   #sendFirst({ arrivals, next, waitsFor, send, drop }: Lane): keyof WaitTimes | null | undefined {
     const { now, hasRoom, isDown } = this.#options;
     const intendedMs = arrivals.first(now());

@@ -181,8 +181,7 @@ function ruleIn(meta: Record<string, unknown>): NetworkRule {
   const genesis = Object.fromEntries(
     Object.keys(Genesis.properties).flatMap((name) => (name in meta ? [[name, meta[name]]] : [])),
   );
-  // This program does not run rule modules. With a module, the run sends as many votes as a block
-  // needs under the policy `majority`: those of all electors.
+  // This program runs no rule modules. Like `majority`, they may need the votes of all electors.
   if (meta.policy === 'module') return ruleOf({ policy: 'majority' });
   const isKnown = findGenesisProblem(genesis) === null;
   return ruleOf(isKnown ? (genesis as Genesis) : { policy: 'bft' });

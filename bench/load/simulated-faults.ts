@@ -1,7 +1,4 @@
-/**
- * Faults of a simulated run: a block is an arrival, its finality the response, and any other end an
- * error. All times are simulated.
- */
+/** Faults of a simulated run, whose arrivals are blocks and whose responses are their finality. */
 import { parseNumber, tableRows } from '../../report/folder.js';
 import { readResult } from '../../sim/compare/runs.js';
 import { completeScenario } from '../../sim/scenario/complete.js';

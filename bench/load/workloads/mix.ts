@@ -88,10 +88,7 @@ async function agentsOf(pool: AgentPool) {
   return [...pool.agents];
 }
 
-/**
- * Returns the agents of a source that changes their status: the kind `status`, or a module. A
- * server takes the changes of an agent only in the order of their signatures.
- */
+/** Gives each source of status changes its agents, whose changes a server takes only in order. */
 function shareOf(all: readonly Agent[], source: number, options: LoadOptions): Agent[] {
   const scripts = scenariosOf(options).filter(({ script }) => script !== null);
   const count = scripts.length + 1;

@@ -1,7 +1,4 @@
-/**
- * Reads of the network state, of the list of agents, and of the reputations of the run's agents or,
- * without any, of those that the server lists.
- */
+/** Reads of the state, of the agents, and of reputations of the run's agents, or of any agents. */
 import type { Kind } from '../options.js';
 import type { Call, CallOutcome, RunContext, Source } from '../workload.js';
 

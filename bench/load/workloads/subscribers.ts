@@ -23,8 +23,7 @@ export async function updates(
   const { agents: count } = context.options;
   // An updater has one update in flight.
   const updaters = Math.max(8, users, Math.min(256, Math.ceil(expected.perS / 5)));
-  // The agents are producers only, because validators that never vote would delay the blocks of
-  // other agents.
+  // Validators that never vote would delay the blocks of other agents.
   const all = await pool.register(count + updaters, () => ['producer']);
   const deliveries = new Deliveries(count, context);
   const mark = `load ${run} `;

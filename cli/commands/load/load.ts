@@ -250,25 +250,16 @@ async function runPlan(
 type Plan = Omit<LoadPlan, 'options'> & { options: LoadOptions };
 
 /** Flags that a load file states itself. */
-const inFile = {
-  workload: '--workload',
-  rate: '--rate',
-  concurrency: '--concurrency',
-  duration: '--duration',
-  saturate: '--saturate',
-} as const;
+const inFile = ['--workload', '--rate', '--concurrency', '--duration', '--saturate'];
 
-/**
- * Plans the run of the flags or of a load file, in which flags take precedence. @throws
- * {UsageError}
- */
+/** Plans the run of the flags or of a load file, whose values they replace. @throws {UsageError} */
 async function planLoad(flags: LoadFlags, settings: Settings): Promise<Plan> {
   const { file } = flags;
   const none = { thresholds: [], servers: {}, folder: '' };
   if (file === undefined) return { ...none, options: loadOptions(flags) };
   const isGiven = (name: string) =>
     settings.all.some(({ option, source }) => option.long === name && source !== 'default');
-  const other = Object.values(inFile).find(isGiven);
+  const other = inFile.find(isGiven);
   if (other !== undefined) {
     const advice = 'set executor, exec and duration in the file';
     throw new UsageError('OPTION_CONFLICT', { option: other, other: 'a load file', advice });
