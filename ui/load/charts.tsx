@@ -266,7 +266,7 @@ interface Tick {
   text: string;
 }
 
-export interface Scale {
+interface Scale {
   /** Unit, shown above the axis. */
   name: string;
   /** Maps a value to the range from 0 (bottom) to 1 (top), clamped. */
@@ -278,14 +278,14 @@ export interface Scale {
 const STEPS = 5;
 
 /** Returns a linear scale from 0. */
-export function countScale(name: string, most: number): Scale {
+function countScale(name: string, most: number): Scale {
   const top = most > 0 ? most * 1.06 : 1;
   const place = (value: number) => inside(value / top);
   return { name, place, ticks: evenTicks(top, STEPS), logarithmic: false };
 }
 
 /** Returns the time scale that reports use: logarithmic if the range is wide. */
-export function msScale(times: readonly number[]): Scale {
+function msScale(times: readonly number[]): Scale {
   const { wide, unit, least, axis } = timeScale(times.length > 0 ? times : [1]);
   const [from, to] = axis.domain;
   const place = (ms: number) => {
@@ -416,7 +416,7 @@ interface LinesProps {
 
 const LINES_HEIGHT = 230;
 
-export function Lines({ label, lines, scale, width, seconds, at, onPoint }: LinesProps) {
+function Lines({ label, lines, scale, width, seconds, at, onPoint }: LinesProps) {
   const drawn = Math.max(1, ...lines.map(({ values }) => values.length));
   const steps = Math.max(drawn, seconds / width);
   return (
@@ -516,7 +516,7 @@ const dotShapes = [
   'M0-5L5 4H-5Z',
 ] as const;
 
-export function Dots({ label, dots, scale, most, across }: DotsProps) {
+function Dots({ label, dots, scale, most, across }: DotsProps) {
   return (
     <Plot
       label={label}
@@ -550,7 +550,7 @@ function DotShape({ series, full }: Pick<Dot, 'series' | 'full'>) {
 }
 
 /** Legend mark for a series. */
-export const DotKey = ({ series }: Pick<Dot, 'series'>) => (
+const DotKey = ({ series }: Pick<Dot, 'series'>) => (
   <svg class="chart-key" width="14" height="14" viewBox="-7 -7 14 14" aria-hidden="true">
     <DotShape series={series} full />
   </svg>

@@ -23,27 +23,19 @@ interface Known {
 
 export type Answer = (known: Known, parameters: never) => unknown;
 
-/** Returns the ballots for a block in the snapshot: agent number * 2, plus 1 for reject. */
-const ballots: Answer = ({ picture: snapshot }, block: number) =>
-  Uint32Array.from(snapshot?.blocks.find(({ number }) => number === block)?.ballots ?? []);
-
-const opinion: Answer = ({ picture: snapshot }, before: Before | null) => ({
-  opinion: snapshot && computeOpinion(snapshot, before),
-});
-const votes: Answer = ({ picture: snapshot }, agent: number) =>
-  snapshot ? listVotes(snapshot, agent) : [];
-const alike: Answer = ({ picture: snapshot }) => (snapshot ? agreements(snapshot) : []);
-const around: Answer = ({ source }, { from, to }: { from: number; to: number }) =>
-  happenings(source, from, to);
-
-const said: Answer = ({ source }, of: { before: number; kind: MessageKind | null }) =>
-  saidBefore(source, of);
-
-const about: Answer = ({ source }, of: Topic | null) => (of ? messagesAbout(source, of) : []);
-
-export const answers: Readonly<Record<string, Answer>> = {
-  ...{ ballots, opinion, votes, alike, around, said, about },
-};
+export const answers = {
+  /** The ballots for a block in the snapshot: agent number * 2, plus 1 for reject. */
+  ballots: ({ picture: snapshot }, block: number) =>
+    Uint32Array.from(snapshot?.blocks.find(({ number }) => number === block)?.ballots ?? []),
+  opinion: ({ picture: snapshot }, before: Before | null) => ({
+    opinion: snapshot && computeOpinion(snapshot, before),
+  }),
+  votes: ({ picture: snapshot }, agent: number) => (snapshot ? listVotes(snapshot, agent) : []),
+  alike: ({ picture: snapshot }) => (snapshot ? agreements(snapshot) : []),
+  around: ({ source }, { from, to }: { from: number; to: number }) => happenings(source, from, to),
+  said: ({ source }, of: Parameters<typeof saidBefore>[1]) => saidBefore(source, of),
+  about: ({ source }, of: Topic | null) => (of ? messagesAbout(source, of) : []),
+} satisfies Readonly<Record<string, Answer>>;
 
 /**
  * Group of equal messages. Hundreds of scripted agents may give the same vote reason, so such

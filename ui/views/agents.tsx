@@ -145,37 +145,22 @@ function NoAgentsYet() {
   );
 }
 
-interface Column {
-  name: string;
-  numeric: boolean;
-  value(number: number): string | number;
-  show(number: number): string;
-}
+/** A name, and the value of an agent: a text or a number. */
+type Column = readonly [name: string, value: (number: number) => string | number];
 
-const wordColumn = (name: string, value: (number: number) => string): Column => ({
-  name,
-  numeric: false,
-  value,
-  show: value,
-});
-const countColumn = (name: string, value: (number: number) => number): Column => ({
-  name,
-  numeric: true,
-  value,
-  show: (number) => format(value(number)),
-});
-
-const groupColumn = wordColumn('group', (number) => cleanText(getGroup(number), 32));
+const groupColumn: Column = ['group', (number) => cleanText(getGroup(number), 32)];
 const commonColumns: readonly Column[] = [
-  wordColumn('name', getAgentName),
-  wordColumn('personality', (number) => cleanText(agents.rows[number]!.personality, 32)),
-  wordColumn('this block', getDecision),
-  wordColumn('status', getStatus),
-  countColumn('reputation', getReputation),
-  countColumn('votes', (number) => agents.votes[number]!),
-  countColumn('memes', (number) => agents.memes[number]!),
-  countColumn('blocks', (number) => agents.produced[number]!),
+  ['name', getAgentName],
+  ['personality', (number) => cleanText(agents.rows[number]!.personality, 32)],
+  ['this block', getDecision],
+  ['status', getStatus],
+  ['reputation', getReputation],
+  ['votes', (number) => agents.votes[number]!],
+  ['memes', (number) => agents.memes[number]!],
+  ['blocks', (number) => agents.produced[number]!],
 ];
+/** Columns of numbers, which the first click sorts in descending order. */
+const counted = new Set(['reputation', 'votes', 'memes', 'blocks']);
 
 interface TableProps {
   chosen: number | null;
@@ -193,12 +178,12 @@ function AgentTable({ chosen, onChoose }: TableProps) {
   const shown = slicePage(order, page);
   const first = pageStart(total, page);
   const last = first + shown.length;
-  const head = columns.map(({ name, numeric }, index) => (
+  const head = columns.map(([name], index) => (
     <button
       type="button"
       key={name}
       class="sort"
-      onClick={() => sort(sortText(nextSorting(sorting, index, numeric), columns))}
+      onClick={() => sort(sortText(nextSorting(sorting, index, counted.has(name)), columns))}
     >
       {name}
       <span aria-hidden="true">
@@ -212,16 +197,16 @@ function AgentTable({ chosen, onChoose }: TableProps) {
         <Rows
           caption={`Agents ${format(first + 1)} to ${format(last)} of ${format(total)}`}
           head={head}
-          numeric={columns.flatMap(({ numeric }, index) => (numeric ? index : []))}
+          numeric={columns.flatMap(([name], index) => (counted.has(name) ? index : []))}
           sorted={columns.map((_, index) => sortOf(sorting, index))}
           rowClass={(row) => (shown[row] === chosen ? 'chosen' : '')}
           rows={shown.map((number) =>
-            columns.map(({ show }, index) =>
+            columns.map(([name, value], index) =>
               index > 0 ? (
-                show(number)
+                shownValue(value(number))
               ) : (
-                <button type="button" key="name" class="plain" onClick={() => onChoose(number)}>
-                  <bdi>{show(number)}</bdi>
+                <button type="button" key={name} class="plain" onClick={() => onChoose(number)}>
+                  <bdi>{value(number)}</bdi>
                 </button>
               ),
             ),
@@ -233,17 +218,19 @@ function AgentTable({ chosen, onChoose }: TableProps) {
   );
 }
 
+const shownValue = (value: string | number) => (typeof value === 'number' ? format(value) : value);
+
 type Sorting = { column: number; down: boolean } | null;
 
 /** Parses a column name. The prefix `-` means descending order. */
 function sortingOf(text: string | null, columns: readonly Column[]): Sorting {
   const down = text?.startsWith('-') ?? false;
-  const column = columns.findIndex(({ name }) => name === text?.slice(down ? 1 : 0));
+  const column = columns.findIndex(([name]) => name === text?.slice(down ? 1 : 0));
   return column < 0 ? null : { column, down };
 }
 
 const sortText = (sorting: Sorting, columns: readonly Column[]): string | null =>
-  sorting && `${sorting.down ? '-' : ''}${columns[sorting.column]!.name}`;
+  sorting && `${sorting.down ? '-' : ''}${columns[sorting.column]![0]}`;
 
 /**
  * First click: numbers descending, text ascending. Second click: reversed. Third click: unsorted.
@@ -259,7 +246,7 @@ const sortOf = (sorting: Sorting, column: number) =>
 function ordered(total: number, column: Column | null | undefined, down: boolean): number[] {
   const all = Array.from({ length: total }, (_, number) => number);
   if (!column) return all;
-  const values = all.map(column.value);
+  const values = all.map(column[1]);
   const sign = down ? -1 : 1;
   return all.sort((one, other) => {
     const [a, b] = [values[one]!, values[other]!];

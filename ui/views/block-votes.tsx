@@ -437,20 +437,14 @@ export interface BlockData extends Omit<BlockView, 'status' | 'tally'> {
   public_key: string;
 }
 
-interface Elector {
-  agent_id: string;
-  public_key: string;
-  weight: number;
-}
-
-export interface Vote {
+interface Vote {
   public_key: string;
   vote: Readonly<Record<string, unknown>>;
 }
 
 export interface Whole {
   block: BlockData;
-  electorate: Elector[];
+  electorate: { agent_id: string; public_key: string; weight: number }[];
   /** Number of electors. An exported file lists only the electors that voted. */
   electors: number;
   votes: Vote[];
@@ -458,10 +452,8 @@ export interface Whole {
   more: boolean;
 }
 
-interface VotesPage {
-  electorate: Elector[];
+interface VotesPage extends Pick<Whole, 'electorate' | 'votes'> {
   electors?: number;
-  votes: Vote[];
   next_cursor: string | null;
 }
 
@@ -470,7 +462,7 @@ const VOTE_PAGES = 60;
 export async function wholeBlock(hash: string): Promise<Whole> {
   const path = `/api/v1/blocks/${encodeURIComponent(hash)}`;
   const block = await data<BlockData>(path);
-  let electorate: Elector[] = [];
+  let electorate: Whole['electorate'] = [];
   let electors = 0;
   const votes: Vote[] = [];
   const { more } = await pages<VotesPage>(`${path}/votes?limit=1000`, VOTE_PAGES, (page) => {

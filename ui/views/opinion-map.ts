@@ -3,6 +3,7 @@
  * personalities are distinguishable without colour.
  */
 import type { AllianceRow } from '../../api/view/model.js';
+import type { Brush } from '../components/plane.js';
 import { agents } from '../data/store.js';
 import type { Opinion } from '../player/opinion.js';
 
@@ -70,17 +71,8 @@ const ends = (values: Float32Array): [number, number] => [
 
 const inside = (value: number, most: number) => Math.max(6, Math.min(most - 6, value));
 
-interface MapBrush {
-  context: CanvasRenderingContext2D;
-  width: number;
-  height: number;
-  color(name: string): string;
-  /** Id of the selected agent. */
-  selected: string | null;
-}
-
 export function drawMap(
-  { context, width, height, color: ink, selected }: MapBrush,
+  { context, width, height, color: ink, selected }: Brush,
   layout: Drawn,
   kindOf: (number: number) => { place: number },
   alliances: readonly AllianceRow[],

@@ -3,7 +3,7 @@
  * kind, read from the log page by page. Beside it, the last memes.
  */
 import { useRef } from 'preact/hooks';
-import type { Message, MessageKind } from '../../api/view/model.js';
+import type { Message } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
 import { explainOutcome, Glyph, TallyBar } from '../components/block.js';
@@ -79,7 +79,7 @@ export function View() {
             push
           />
         </header>
-        {block ? <ByBlock key={block.number} block={block} /> : <Listed kind={kind} />}
+        {block ? <ByBlock key={block.number} block={block} /> : <Listed key={kind} kind={kind} />}
       </section>
       <Posted />
     </div>
@@ -173,43 +173,24 @@ function Side({ of, said }: { of: ReturnType<typeof sideOf>; said: readonly Mess
   );
 }
 
+/** Minimum time between requests while a list follows the network. */
+const LEAST_ASK_MS = 1_000;
+
 /** A page of messages from the log. At the newest entry it follows the network. */
 function Listed({ kind }: { kind: Kinds }) {
   const [chosen, turn] = useChoice('before');
   const end = (position.value?.entry ?? 0) + 1;
   const before = chosen !== null && ENTRY.test(chosen) ? Math.min(Number(chosen), end) : end;
   const saidKind = saidKinds.find((one) => `${one}s` === kind) ?? null;
-  return (
-    <Page
-      key={saidKind}
-      kind={saidKind}
-      before={before}
-      isNewest={before === end}
-      onTurn={(entry) => turn(entry === null ? null : String(entry))}
-    />
-  );
-}
-
-interface PageProps {
-  kind: MessageKind | null;
-  before: number;
-  isNewest: boolean;
-  onTurn(before: number | null): void;
-}
-
-/** Minimum time between requests while a list follows the network. */
-const LEAST_ASK_MS = 1_000;
-
-function Page({ kind, before, isNewest, onTurn }: PageProps) {
   const { found, why, again } = useAsked(
-    `${kind} ${before}`,
-    () => askWorker<MessagePage>('said', { before, kind }),
+    `${saidKind} ${before}`,
+    () => askWorker<MessagePage>('said', { before, kind: saidKind }),
     LEAST_ASK_MS,
   );
   if (why !== '') return <Failed why={why} onAgain={again} />;
   if (!found) return <Loading what="messages" />;
   const { lines, next } = found;
-  const what = kind === null ? 'messages' : `${messageKinds[kind]}s`;
+  const what = saidKind === null ? 'messages' : `${messageKinds[saidKind]}s`;
   return (
     <>
       {lines.length === 0 && (
@@ -219,11 +200,11 @@ function Page({ kind, before, isNewest, onTurn }: PageProps) {
       )}
       <Lines lines={lines} />
       <p class="pages">
-        <Button disabled={isNewest} onClick={() => onTurn(null)}>
+        <Button disabled={before === end} onClick={() => turn(null)}>
           Newest
         </Button>{' '}
         {`entries ${next === null ? 0 : format(next)} to ${format(before - 1)}`}{' '}
-        <Button disabled={next === null} onClick={() => onTurn(next)}>
+        <Button disabled={next === null} onClick={() => turn(String(next))}>
           Older
         </Button>
       </p>
