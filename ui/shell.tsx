@@ -10,7 +10,7 @@ import { format, plural } from '../report/shared/format.js';
 import { runVerdicts } from '../report/shared/verdicts.js';
 import { Glyph } from './components/block.js';
 import { Announcer, cleanText, Name, toSentence } from './components/labels.js';
-import { Empty, Lost, Pill } from './components/lists.js';
+import { Button, Empty, Lost, Pill } from './components/lists.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
 import type { BlockItem } from './data/messages.js';
@@ -315,18 +315,12 @@ function Bands() {
       {notice.value && (
         <div class="band" role="status" data-testid="notice">
           <p>{toSentence(notice.value.text)}</p>
-          <button type="button" onClick={closeNotice}>
-            Close
-          </button>
+          <Button onClick={() => (notice.value = null)}>Close</Button>
         </div>
       )}
     </div>
   );
 }
-
-const closeNotice = () => {
-  notice.value = null;
-};
 
 function LinkBand() {
   const state = link.value;
@@ -406,9 +400,7 @@ function Loaded({ entry, item }: { entry: ViewEntry; item: string | null }) {
     return (
       <div class="empty">
         <p>{toSentence(problem)}</p>
-        <button type="button" onClick={() => location.reload()}>
-          Reload the page
-        </button>
+        <Button onClick={() => location.reload()}>Reload the page</Button>
       </div>
     );
   }

@@ -159,7 +159,7 @@ export function WorldClock() {
   const { holds } = now.clock;
   return (
     <details class="world" ref={menu}>
-      <summary class="button">{standing(now)}</summary>
+      <summary class="button">Clock: {now.clock.paused ? 'paused' : 'running'}</summary>
       <div class="panel">
         <h2>Network clock</h2>
         <p>{pauseTexts[holds]}</p>
@@ -188,9 +188,6 @@ function useClosing(menu: { readonly current: HTMLDetailsElement | null }): void
     };
   }, []);
 }
-
-const standing = ({ clock: { paused } }: WorldStatus): string =>
-  paused ? 'Clock: paused' : 'Clock: running';
 
 const locked = <Locked to="control the clock" />;
 
@@ -228,13 +225,11 @@ export function NoAgents() {
   return (
     <p>
       To register an agent with a new key, run <code>npx folkmoot agent register</code>. See{' '}
-      <Reference /> for the signing format.
+      {home.docs ? <a href={home.docs}>the API reference</a> : 'the API reference'} for the signing
+      format.
     </p>
   );
 }
-
-const Reference = () =>
-  home.docs ? <a href={home.docs}>the API reference</a> : <>the API reference</>;
 
 /** Status with its arrival time, from `performance.now()`. */
 interface Heard extends WorldStatus {

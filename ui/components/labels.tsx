@@ -70,12 +70,6 @@ export function toSentence(message: string): string {
   return `${first}${message.slice(1)}${/[.!?…:]$/.test(message) ? '' : '.'}`;
 }
 
-export const messageKinds: Readonly<Record<MessageKind, string>> = {
-  remark: 'remark',
-  reason: 'reason',
-  meme: 'meme',
-};
-
 /** Returns the side of a message: of a vote's decision, or of a remark's sentiment. */
 export function sideOf(stance: string): 'for' | 'against' | 'neutral' {
   if (stance === 'approve' || stance === 'positive') return 'for';
@@ -83,7 +77,7 @@ export function sideOf(stance: string): 'for' | 'against' | 'neutral' {
 }
 
 export const messageText = ({ kind, stance }: { kind: MessageKind; stance: string }): string =>
-  stance === '' ? messageKinds[kind] : `${messageKinds[kind]}, ${sideOf(stance)}`;
+  stance === '' ? kind : `${kind}, ${sideOf(stance)}`;
 
 interface EqualMessages {
   said: { kind: MessageKind };

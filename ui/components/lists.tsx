@@ -156,17 +156,6 @@ export function Fact({ name, whole = false, children }: FactProps) {
   );
 }
 
-/** Short facts, by name. */
-export const Facts = ({ of }: { of: readonly (readonly [name: string, value: string])[] }) => (
-  <dl>
-    {of.map(([name, value]) => (
-      <Fact key={name} name={name}>
-        {value}
-      </Fact>
-    ))}
-  </dl>
-);
-
 const MOST_LINES = 400;
 
 export function Lines({ text, most = 4_000 }: { text: string; most?: number }) {

@@ -86,13 +86,7 @@ const MOST_TEXT = 2_000;
 
 type Content =
   | { is: 'text'; text: string; cut: boolean }
-  | {
-      is: 'still';
-      draw(canvas: HTMLCanvasElement): void;
-      width: number;
-      height: number;
-      moves: boolean;
-    };
+  | { is: 'still'; draw(canvas: HTMLCanvasElement): void; moves: boolean };
 
 /** @throws {PageError} if the content cannot be shown */
 async function contentOf(id: string): Promise<Content> {
@@ -139,5 +133,5 @@ async function stillOf(bytes: Uint8Array, moves: boolean, size: { width: number;
     canvas.height = height!;
     canvas.getContext('2d')?.drawImage(bitmap, 0, 0);
   };
-  return { is: 'still' as const, draw, width: width!, height: height!, moves };
+  return { is: 'still' as const, draw, moves };
 }

@@ -78,11 +78,8 @@ export interface Focus {
 export interface Position {
   entry: number;
   at: number;
-  event_seq: number;
   /** '' for an entry inside a batch, because the server does not send its digest. */
   digest: string;
-  log_digest: string;
-  height: number;
 }
 
 export interface Patch {

@@ -92,7 +92,7 @@ export class Changes {
   patch(snapshot: Snapshot): Patch {
     const { network_id, epoch, policy, weights, participation_bps, rule, agents, totals } =
       snapshot;
-    const { entry, at, event_seq, digest, log_digest, height } = snapshot;
+    const { entry, at, digest } = snapshot;
     for (const closed of this.#closed.splice(0)) {
       const block = snapshot.blocks.find(({ number }) => number === closed);
       if (block) this.#agents?.add(block.producer);
@@ -101,7 +101,7 @@ export class Changes {
     const changed = this.#blocks;
     const patch: Patch = {
       of: { network_id, epoch, policy, weights, participation_bps, ...(rule ? { rule } : {}) },
-      position: { entry, at, event_seq, digest, log_digest, height },
+      position: { entry, at, digest },
       totals,
       transactions: this.#transactions,
       count: agents.length,

@@ -1,14 +1,8 @@
 /**
  * A network's history: row batches, fetched once per page; keyframes, which are copies of
- * snapshots; the entries that closed blocks; and step targets.
+ * snapshots; and step targets.
  */
-import {
-  type Overview,
-  type RowBatch,
-  type RowKind,
-  rowCode,
-  type Snapshot,
-} from '../../api/view/model.js';
+import type { RowKind, Snapshot } from '../../api/view/model.js';
 import { RefusedError } from '../messages.js';
 import { BatchCache } from './batch-cache.js';
 import type { Source } from './source.js';
@@ -97,46 +91,6 @@ export class NetworkHistory {
   }
 }
 
-const CLOSING = rowCode.block_status;
-
-/** Entries that closed blocks: entries in the overview, and later entries. */
-export class BlockClosings {
-  /** Ascending. */
-  #entries: number[] = [];
-  /** The list is complete from this entry. */
-  #from = Number.POSITIVE_INFINITY;
-
-  /** Clears everything before a different network is loaded. */
-  forget(): void {
-    this.#entries = [];
-    this.#from = Number.POSITIVE_INFINITY;
-  }
-
-  /** Merges an overview and keeps later entries. */
-  know({ closings, closings_omitted }: Overview): void {
-    const told = closings.map(({ entry }) => entry);
-    const last = told.at(-1) ?? -1;
-    this.#from = closings_omitted > 0 ? told[0]! : 0;
-    this.#entries = [...told, ...this.#entries.filter((entry) => entry > last)];
-  }
-
-  note({ from, rows }: RowBatch): void {
-    for (const [row, kind] of rows.kind.entries()) {
-      const entry = from + rows.entry[row]!;
-      if (kind === CLOSING && entry > (this.#entries.at(-1) ?? -1)) this.#entries.push(entry);
-    }
-  }
-
-  /** Returns the next or previous entry, null if there is none, or undefined if unknown. */
-  findNeighbour(entry: number, forward: boolean): number | null | undefined {
-    if (forward && entry < this.#from) return undefined;
-    if (forward) return this.#entries.find((one) => one > entry) ?? null;
-    const found = this.#entries.findLast((one) => one < entry);
-    if (found !== undefined && found >= this.#from) return found;
-    return this.#from === 0 ? null : undefined;
-  }
-}
-
 /** Limit on agents across all keyframes, about 200 MB. */
 const KEYFRAME_AGENTS = 1_000_000;
 
@@ -144,10 +98,6 @@ const KEYFRAME_AGENTS = 1_000_000;
 export class Keyframes {
   /** Ascending by entry. */
   readonly #snapshots: Snapshot[] = [];
-
-  clear(): void {
-    this.#snapshots.length = 0;
-  }
 
   /** Keeps a copy. */
   add(snapshot: Snapshot): void {
@@ -196,7 +146,6 @@ interface Step {
   /** Newest entry. */
   last: number;
   past: NetworkHistory;
-  closings: BlockClosings;
   /** Returns false once the reader has requested something else. */
   wanted(): boolean;
 }
@@ -207,11 +156,9 @@ interface Step {
  * @throws {RefusedError} and other errors from the source
  */
 export async function stepFrom(from: number, step: Step): Promise<number> {
-  const { by, forward, last, past, closings, wanted } = step;
+  const { by, forward, last, past, wanted } = step;
   if (by === 'entry') return Math.min(last, Math.max(0, from + (forward ? 1 : -1)));
   const end = forward ? last : 0;
-  const known = by === 'block' ? closings.findNeighbour(from, forward) : undefined;
-  if (known !== undefined) return known ?? end;
   const kind = by === 'block' ? 'block_status' : undefined;
   const found = forward ? past.next(from, wanted, kind) : past.previous(from, wanted, kind);
   return (await found) ?? end;

@@ -29,11 +29,7 @@ export interface Opinion {
 }
 
 /** The previous map, with which the next map is aligned. */
-export interface Before {
-  agents: Uint32Array;
-  x: Float32Array;
-  y: Float32Array;
-}
+export type Before = Pick<Opinion, 'agents' | 'x' | 'y'>;
 
 /** Returns null unless at least two blocks and two agents have votes. */
 export function computeOpinion(snapshot: Snapshot, before: Before | null): Opinion | null {

@@ -10,7 +10,6 @@ import type {
 } from '../data/messages.js';
 import { PageError, pageText, RefusedError } from '../messages.js';
 import { type Answer, answers } from './answers.js';
-import { BlockClosings } from './history.js';
 import { GrowingOverview } from './overview.js';
 import { isBeingMade, MADE_AGAIN_MS, Player } from './player.js';
 import { Follower, type Source } from './source.js';
@@ -37,7 +36,6 @@ let answering: Readonly<Record<string, Answer>>;
 let source: Source;
 let player: Player;
 let follower: Follower;
-const closings = new BlockClosings();
 const strip = new GrowingOverview();
 let hidden = false;
 let calm = false;
@@ -78,7 +76,6 @@ function start(made: Source, at: number | null): void {
   });
   follower = new Follower(source, {
     span: (batch) => {
-      closings.note(batch);
       grow(batch);
       player.take(batch);
       // The last rows may arrive after the message that the run is over.
@@ -124,7 +121,6 @@ async function begin(at: number | null): Promise<void> {
   try {
     await player.begin(at);
     epoch = player.picture?.epoch ?? '';
-    closings.forget();
   } catch (error) {
     const making = makingOf(error);
     if (making) {
@@ -186,7 +182,6 @@ async function look(): Promise<void> {
   looksSoon = false;
   try {
     const overview = await source.overview(BUCKETS);
-    closings.know(overview);
     strip.know(overview);
     tellStrip();
   } catch (error) {
@@ -245,6 +240,6 @@ function act(command: Command): void {
     case 'focus':
       return player.focus(command.block);
     case 'step':
-      return player.step(command.by, command.forward, closings);
+      return player.step(command.by, command.forward);
   }
 }

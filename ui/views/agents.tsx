@@ -13,7 +13,16 @@ import {
   getStatus,
   useNarrow,
 } from '../components/labels.js';
-import { Button, Facts, Pages, pageStart, Rows, Segments, slicePage } from '../components/lists.js';
+import {
+  Button,
+  Empty,
+  Fact,
+  Pages,
+  pageStart,
+  Rows,
+  Segments,
+  slicePage,
+} from '../components/lists.js';
 import { groups, useScenario } from '../components/requests.js';
 import { agents, getFocusedBlock } from '../data/store.js';
 import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
@@ -68,7 +77,11 @@ export function View() {
           Table
         </Button>
       </header>
-      {count === 0 && <NoAgentsYet />}
+      {count === 0 && (
+        <Empty title="No agents yet">
+          <NoAgents />
+        </Empty>
+      )}
       {chosen !== null && <Card number={chosen} onClose={close} />}
       {count > 0 && asTable && <AgentTable onChoose={choose} chosen={chosen} />}
       {count > 0 && !asTable && (
@@ -79,12 +92,15 @@ export function View() {
           <Grid
             coloring={coloring}
             banding={banding}
-            room={roomFor(innerHeight)}
+            // The height that the shell leaves.
+            room={Math.max(320, innerHeight - 330)}
             chosen={chosen}
             onChoose={choose}
             onOpen={(number) => go(href('agent', agents.rows[number]!.id))}
           />
-          <GridCaption coloring={coloring} />
+          <p class="faint chart-caption">
+            One cell per agent, showing {coloringTexts[coloring]}. n = {plural(count, 'agent')}.
+          </p>
         </div>
       )}
     </section>
@@ -99,16 +115,6 @@ const coloringTexts: Readonly<Record<Coloring, string>> = {
   reputation: 'the reputation from 0 to 100',
   status: 'the status',
 };
-
-const GridCaption = ({ coloring }: { coloring: Coloring }) => (
-  <p class="faint chart-caption">
-    One cell per agent, showing {coloringTexts[coloring]}. n = {plural(agents.count.value, 'agent')}
-    .
-  </p>
-);
-
-/** Height that the shell leaves to the grid, in CSS pixels. */
-const roomFor = (height: number) => Math.max(320, height - 330);
 
 const oneOf = <T extends string>(all: readonly T[], wanted: string | null): T =>
   all.find((one) => one === wanted) ?? all[0]!;
@@ -134,15 +140,6 @@ function Choice<T extends string>({ name, all, here, onChoose }: ChoiceProps<T>)
     );
   }
   return <Segments {...{ name, all, here, onChoose }} />;
-}
-
-function NoAgentsYet() {
-  return (
-    <div class="empty">
-      <h2>No agents yet</h2>
-      <NoAgents />
-    </div>
-  );
 }
 
 /** A name, and the value of an agent: a text or a number. */
@@ -282,7 +279,13 @@ function Card({ number, onClose }: { number: number; onClose: () => void }) {
         </a>
         <Button onClick={onClose}>Close</Button>
       </header>
-      <Facts of={facts} />
+      <dl>
+        {facts.map(([name, value]) => (
+          <Fact key={name} name={name}>
+            {value}
+          </Fact>
+        ))}
+      </dl>
     </aside>
   );
 }

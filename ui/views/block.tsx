@@ -78,10 +78,7 @@ function WholeBlock({ hash }: { hash: string }) {
       <Empty title={known ? 'Block not found' : 'Block unavailable'}>
         <p>{toSentence(fetched.why)}</p>
         <p>
-          <button type="button" onClick={again}>
-            Retry
-          </button>{' '}
-          <a href={href('now')}>Open Now</a>
+          <Button onClick={again}>Retry</Button> <a href={href('now')}>Open Now</a>
         </p>
       </Empty>
     );
@@ -177,7 +174,7 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
       {now !== status && <Since hash={block_hash} now={now} />}
       {known && (
         <>
-          <TallyBar block={{ ...known, ...weights(tally) }} />
+          <TallyBar block={{ ...known, approve: tally.approve, reject: tally.reject }} />
           <p class="faint chart-caption">
             Voting weight, approvals from the left and rejections from the right
             {networkRule()?.isByWeight && ', with thresholds'}. Total weight{' '}
@@ -292,8 +289,6 @@ function Since({ hash, now }: { hash: string; now: string }) {
     </p>
   );
 }
-
-const weights = ({ approve, reject }: { approve: number; reject: number }) => ({ approve, reject });
 
 function Neighbours({ hash }: { hash: string }) {
   const list = blocks.value;

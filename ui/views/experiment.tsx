@@ -393,7 +393,7 @@ function Comparison({ of, runs }: { of: Compared; runs: readonly StartedRun[] })
           rows={shown.map(({ measure: name, given, changed, difference, low, high }) => [
             <button
               type="button"
-              class="link"
+              class="plain"
               key={name}
               title={measureMeaning(name)}
               aria-pressed={name === measure}

@@ -47,7 +47,11 @@ export function View() {
       <ProofBand />
       <div class="explore">
         <Happened entry={entry} />
-        <Entry key={entry} entry={entry} />
+        <Panel key={entry} title="Log entry" class="entry">
+          <Unavailable what="log">
+            <Stored entry={entry} />
+          </Unavailable>
+        </Panel>
       </div>
     </>
   );
@@ -56,16 +60,6 @@ export function View() {
 /** More events of one type are folded. */
 const FEW_EVENTS = 2;
 const MOST_EVENTS = 500;
-
-function Entry({ entry }: { entry: number }) {
-  return (
-    <Panel title="Log entry" class="entry">
-      <Unavailable what="log">
-        <Stored entry={entry} />
-      </Unavailable>
-    </Panel>
-  );
-}
 
 function Stored({ entry }: { entry: number }) {
   const [fetched, again] = useFetch(`${entry}`, () => data<EntryData>(`/api/v1/entries/${entry}`));

@@ -27,7 +27,7 @@ import {
 } from '../components/labels.js';
 import { Button, Panel, Rows, Scroll } from '../components/lists.js';
 import { cluster } from '../components/requests.js';
-import { approves, type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
+import { type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {
   agents,
   blocks,
@@ -46,6 +46,9 @@ import { NoAgents, networkNow } from '../world-clock.js';
 export function View() {
   const [id, choose] = useChoice('sel');
   const idOf = (number: number) => agents.rows[number]!.id;
+  const shown = Math.min(CHAIN_BLOCKS, blocks.value.length);
+  const count = agents.count.value;
+  const block = getFocusedBlock();
   return (
     <div class={agents.count.value < FEW ? 'now few' : 'now'}>
       <Courses />
@@ -54,7 +57,12 @@ export function View() {
         <Chain />
         <div class="chain-foot">
           <OutcomeLegend />
-          <ChainCaption />
+          {shown > 0 && (
+            <p class="faint chart-caption">
+              Share of voting weight in %, approvals from the left and rejections from the right. n
+              = {plural(shown, 'block')}.
+            </p>
+          )}
         </div>
       </section>
       <section class="panel who" aria-labelledby="who">
@@ -75,7 +83,12 @@ export function View() {
             onOpen={(number) => go(href('agents', undefined, { sel: idOf(number) }))}
           />
         )}
-        <VotesCaption />
+        {count > 0 && (
+          <p class="faint chart-caption">
+            Vote of each agent{block ? ` on block ${block.height}` : ''}, one cell per agent. n ={' '}
+            {plural(count, 'agent')}.
+          </p>
+        )}
       </section>
       {agents.count.value >= FEW && <Messages />}
       <Nodes />
@@ -95,7 +108,7 @@ function Cards() {
       {Array.from({ length: agents.count.value }, (_, number) => {
         const { id, name, personality } = agents.rows[number]!;
         const said = words.get(number) ?? '';
-        const decision = decisionClasses[agents.decision[number]!] ?? 'pending';
+        const decision = ['pending', 'approve', 'reject'][agents.decision[number]!]!;
         return (
           <li key={id} class={decision}>
             <a href={href('agent', id)}>
@@ -112,34 +125,6 @@ function Cards() {
         );
       })}
     </ul>
-  );
-}
-
-const decisionClasses: Readonly<Record<number, string>> = {
-  [approves]: 'approve',
-  [rejects]: 'reject',
-};
-
-function ChainCaption() {
-  const count = Math.min(CHAIN_BLOCKS, blocks.value.length);
-  if (count === 0) return null;
-  return (
-    <p class="faint chart-caption">
-      Share of voting weight in %, approvals from the left and rejections from the right. n ={' '}
-      {plural(count, 'block')}.
-    </p>
-  );
-}
-
-function VotesCaption() {
-  const block = getFocusedBlock();
-  const count = agents.count.value;
-  if (count === 0) return null;
-  return (
-    <p class="faint chart-caption">
-      Vote of each agent{block ? ` on block ${block.height}` : ''}, one cell per agent. n ={' '}
-      {plural(count, 'agent')}.
-    </p>
   );
 }
 

@@ -66,7 +66,7 @@ export function View() {
             <OpinionMap
               opinion={opinion}
               alliances={alliances.value.filter(({ status }) => status === 'active')}
-              names={[axisName(axes[0]), axisName(axes[1])]}
+              names={[endsOf(axes[0]), endsOf(axes[1])]}
             />
           </>
         )}
@@ -77,9 +77,7 @@ export function View() {
 }
 
 /** Returns the labels for both ends of an axis. */
-function axisName(axis: Axis): { low: string; high: string } {
-  return { low: endText(axis, false), high: endText(axis, true) };
-}
+const endsOf = (axis: Axis) => ({ low: endText(axis, false), high: endText(axis, true) });
 
 const endOf = (axis: Axis) => `axis: ${endText(axis, true)}`;
 

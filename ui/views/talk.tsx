@@ -12,7 +12,6 @@ import {
   BlockLink,
   countSenders,
   EntryLink,
-  messageKinds,
   messageText,
   moment,
   Name,
@@ -190,7 +189,7 @@ function Listed({ kind }: { kind: Kinds }) {
   if (why !== '') return <Failed why={why} onAgain={again} />;
   if (!found) return <Loading what="messages" />;
   const { lines, next } = found;
-  const what = saidKind === null ? 'messages' : `${messageKinds[saidKind]}s`;
+  const what = saidKind === null ? 'messages' : `${saidKind}s`;
   return (
     <>
       {lines.length === 0 && (
