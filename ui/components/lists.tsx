@@ -357,23 +357,27 @@ const verdictWords: Record<Verdict, string> = {
   failed: 'invalid',
   unchecked: 'unchecked',
 };
-const verdictPaths: Record<Verdict, string> = {
-  holds: 'M2.5 8.5 6.3 12 13.5 4',
-  failed: 'M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5',
-  unchecked: 'M3.5 8H12.5',
+const [check, cross] = ['M2.5 8.5 6.3 12 13.5 4', 'M3.5 3.5 12.5 12.5M12.5 3.5 3.5 12.5'];
+const glyphPaths: Readonly<Record<string, string>> = {
+  ...{ finalized: check, rejected: cross, holds: check, failed: cross, unchecked: 'M3.5 8H12.5' },
+  expired: 'M8 2.2A5.8 5.8 0 1 0 8 13.8 5.8 5.8 0 1 0 8 2.2M8 5V8.3L10.6 9.8',
+  orphaned: 'M3 13 7 9M9 7 13 3M4.5 7.5 3 9 3 13 7 13 8.5 11.5M11.5 8.5 13 7 13 3 9 3 7.5 4.5',
+  voting: 'M3.2 8H3.3M8 8H8.1M12.7 8H12.8',
 };
 
-/** The mark's shape without its word, for places where text follows. */
-export const MarkShape = ({ of }: { of: Verdict }) => (
-  <svg class="glyph" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
-    <path d={verdictPaths[of]} />
-  </svg>
-);
+/** The mark of a block's status or of a check, whose shape is readable without colour. */
+export function Glyph({ status }: { status: string }) {
+  return (
+    <svg class={`glyph ${status}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path d={glyphPaths[status] ?? ''} />
+    </svg>
+  );
+}
 
 export function Mark({ of, word = false }: { of: Verdict; word?: boolean }) {
   return (
     <span class={`verdict ${of}`}>
-      <MarkShape of={of} />
+      <Glyph status={of} />
       <span class={word ? '' : 'unseen'}>{verdictWords[of]}</span>{' '}
     </span>
   );

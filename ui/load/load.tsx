@@ -9,7 +9,7 @@ import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/co
 import { formatMs, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence } from '../components/labels.js';
-import { Loading, Locked, Lost, MarkShape, Pill } from '../components/lists.js';
+import { Glyph, Loading, Locked, Lost, Pill } from '../components/lists.js';
 import { data, fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
 import { getToken, takeToken } from '../world-clock.js';
@@ -217,7 +217,7 @@ function Head({ load }: { load: LoadState }) {
       </header>
       <div class={`load-verdict verdict ${tone}`}>
         <p>
-          <MarkShape of={tone} /> <b>{phase === 'failed' ? 'No measurements' : title}.</b> {text}
+          <Glyph status={tone} /> <b>{phase === 'failed' ? 'No measurements' : title}.</b> {text}
         </p>
         {verdict && verdict.reasons.length > 0 && (
           <ul>

@@ -1,7 +1,6 @@
 /** The agent view: profile, scores, votes, memes, messages and alliances. */
 import type { AgentView, ReputationView } from '../../engine/protocol/schema/view.js';
 import { format, plural } from '../../report/shared/format.js';
-import { Glyph } from '../components/block.js';
 import {
   AgentLink,
   BlockLink,
@@ -14,7 +13,7 @@ import {
   Name,
   Quote,
 } from '../components/labels.js';
-import { Empty, Fact, Failed, Figure, Panel, Rows } from '../components/lists.js';
+import { Empty, Fact, Failed, Figure, Glyph, Panel, Rows } from '../components/lists.js';
 import { Memes as MemeList } from '../components/meme.js';
 import { buildPath, data, useEntryData, useWorkerAnswer } from '../components/requests.js';
 import type { BlockItem } from '../data/messages.js';

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { describeTie } from '../../dist/engine/rules/rule.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
-import { explainOutcome, Glyph, networkRule, TallyBar } from '../components/block.js';
+import { explainOutcome, networkRule, TallyBar } from '../components/block.js';
 import {
   AgentLink,
   BlockLink,
@@ -16,6 +16,7 @@ import {
   Empty,
   Fact,
   Failed,
+  Glyph,
   Loading,
   Mark,
   Panel,

@@ -6,7 +6,6 @@ import {
   Chain,
   computeThresholds,
   explainOutcome,
-  Glyph,
   networkRule,
   OutcomeLegend,
   TallyBar,
@@ -25,7 +24,7 @@ import {
   Quote,
   useNow,
 } from '../components/labels.js';
-import { Button, Panel, Rows, Scroll } from '../components/lists.js';
+import { Button, Glyph, Panel, Rows, Scroll } from '../components/lists.js';
 import { cluster } from '../components/requests.js';
 import { type BlockItem, findCurrentBlock, rejects } from '../data/messages.js';
 import {

@@ -6,7 +6,7 @@ import { useRef } from 'preact/hooks';
 import type { Message } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
-import { explainOutcome, Glyph, TallyBar } from '../components/block.js';
+import { explainOutcome, TallyBar } from '../components/block.js';
 import {
   AgentLink,
   BlockLink,
@@ -21,6 +21,7 @@ import {
   Button,
   Empty,
   Failed,
+  Glyph,
   Loading,
   moveTabStop,
   Pages,

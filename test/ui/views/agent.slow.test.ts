@@ -241,7 +241,7 @@ browserTest('agents: offers no groups without a scenario', async () => {
   await tab.locator('[aria-label=Neighbours] .faint').waitFor();
   await tab.locator('[aria-label="Vote explanation"] .faint').waitFor();
   await tab.goto(`${there.url}/ui/agent/${ada!.agentId}?at=1`);
-  await tab.locator('[aria-labelledby=scores] .faint').waitFor();
+  await tab.locator('[aria-label=Reputation] .faint').waitFor();
   expect(complaints).toEqual([]);
 });
 

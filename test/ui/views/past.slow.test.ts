@@ -64,7 +64,7 @@ async function standsAs(tab: Page, id: string, { read, position }: Moment) {
     return;
   }
   const scored = new RegExp(`at entry ${shown(position.seq)}$`);
-  await tab.locator('[aria-labelledby=scores] header', { hasText: scored }).waitFor();
+  await tab.locator('[aria-label=Reputation] header', { hasText: scored }).waitFor();
   const scores = await tab.locator('.scores td.number').allInnerTexts();
   const expected = Object.values(read.reputation(id)!).map((one) => Math.round(10 * one) / 10);
   expect(scores.map(Number)).toEqual(expected);
@@ -132,7 +132,7 @@ browserTest('past: waits for a server that still builds the view', async () => {
   await tab.goto(`${url}/ui/agent/${id}?at=200`);
   const notice = tab.getByTestId('notice');
   await notice.getByText(message).waitFor();
-  await tab.locator('[aria-labelledby=scores] [role=status]', { hasText: message }).waitFor();
+  await tab.locator('[aria-label=Reputation] [role=status]', { hasText: message }).waitFor();
   await standsAs(tab, id, moment);
   expect([await tab.getByRole('alert').count(), await notice.count()]).toEqual([0, 0]);
   // The requests for entry, agent, scores and neighbours were each retried until successful.
@@ -146,7 +146,7 @@ browserTest('past: shows only the overall score at an entry of a live server', a
   const { tab } = await open(`${there.url}/ui/agent/${ada!.agentId}`);
   await expect.poll(() => tab.locator('.scores tr').count()).toBe(5);
   await tab.goto(`${there.url}/ui/agent/${ada!.agentId}?at=3`);
-  await tab.locator('[aria-labelledby=scores] .faint').waitFor();
+  await tab.locator('[aria-label=Reputation] .faint').waitFor();
   expect(await tab.locator('.scores tbody').innerText()).toMatch(/^overall\s+50$/);
   onTestFinished(() => tab.close());
 });
