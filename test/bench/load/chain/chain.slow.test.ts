@@ -49,16 +49,6 @@ test.concurrent('chain: counts the transactions that the server reported as fina
   expect(result.finality.min).toBeGreaterThan(45);
 });
 
-test.concurrent('chain: every transaction times out on a server that never finalizes', async () => {
-  const asked = { ...transactions, ...lossy };
-  const { result } = await against({ finalizes: false }, asked, (found) => {
-    return found.result.transactions.proposed > 0;
-  });
-  const { proposed, timed_out, finalized, tps } = result.transactions;
-  expect([[timed_out, finalized, tps], result.finality.p50]).toEqual([[proposed, 0, 0], null]);
-  expect(['INVALID', 'CLIENT_BOUND']).toContain(result.verdict);
-});
-
 test.concurrent('chain: finality reported in responses only does not count', async () => {
   const types = ['block_status', 'network_metrics'];
   const made = { misdelivers: { types, every: 1, does: 'withhold' } } as const;

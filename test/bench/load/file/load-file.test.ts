@@ -156,7 +156,7 @@ export const options = {
     constant: { executor: 'constant-vus', vus: 1_0, duration: '30s', exec: 'reads' },
     ramping: { executor: 'ramping-vus', startVUs: 0, gracefulRampDown: '0s',
       stages: [ { duration: '20s', target: 10 }, { duration: '10s', target: 0 } ] },
-    rate: { executor: 'constant-arrival-rate', duration: '30s', rate: 30, timeUnit: '1s',
+    rate: { executor: 'constant-arrival-rate', duration: '30s', rate: 3 * 10, timeUnit: '1s',
       preAllocatedVUs: 2, maxVUs: 50, exec: 'shop', env: { A: 'b' } },
     'ramp-rate': { executor: 'ramping-arrival-rate', startRate: 300, timeUnit: '1m',
       preAllocatedVUs: 50,
@@ -174,7 +174,7 @@ test('import: the six executors of a k6 script, without running it', async () =>
     ...['constant-arrival-rate', 'ramping-arrival-rate'],
   ]);
   expect(options.scenarios![2]!.mix).toEqual({ read: 1 });
-  expect(options.scenarios![4]!.plan).toMatchObject({ most: 50 });
+  expect(options.scenarios![4]!.plan).toMatchObject({ most: 50, segments: [{ from: 30 }] });
   expect(options.scenarios![5]!.plan.segments).toEqual([
     { ms: 60_000, from: 5, to: 5 },
     { ms: 120_000, from: 5, to: 10 },

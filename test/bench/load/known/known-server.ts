@@ -44,7 +44,6 @@ const well: Made = {
   behaviours: [],
   citizens: 0,
   shows: 'everything',
-  finalizes: true,
   misdelivers: null,
 };
 

@@ -141,7 +141,7 @@ export class KnownNetwork {
     const { reason = '' } = body;
     const said = { block_hash: block.hash, validator, decision, reason, timestamp: time() };
     this.#tell('block_validation', said);
-    if (this.#made.finalizes && 3 * approvals(block) > 2 * block.electors.size) {
+    if (3 * approvals(block) > 2 * block.electors.size) {
       this.#close(block, 'finalized');
     }
     return { status: 201, data: this.#voted(block, voter, decision) };

@@ -13,8 +13,6 @@ export interface Made {
    * outcomes, /meta or additional members.
    */
   shows: 'everything' | 'interface' | 'interface and network_id';
-  /** True if two thirds of the votes finalize a block. */
-  finalizes: boolean;
   /** Treatment of every n-th delivery of events of these types. */
   misdelivers: { types: readonly string[]; every: number; does: Misdelivery } | null;
 }

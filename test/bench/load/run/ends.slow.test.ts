@@ -32,6 +32,8 @@ test.concurrent('ends: a server dies during a run: exit 14, with figures so far'
   expectSound(result);
   expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
   expect(result.reasons.join()).toContain('server unreachable');
+  // Only --keep-going measures outages.
+  expect(result.outages).toBeUndefined();
   const { accepted, broken } = operation(result, 'read');
   const answered = treated(await server.record(), 'answer', reads).length;
   expect(accepted).toBeGreaterThan(0);

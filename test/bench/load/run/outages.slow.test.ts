@@ -136,14 +136,6 @@ test('outage: a server that answers nothing for the timeout is down until it ans
   expectOutage(result, 3_000, 'read');
 });
 
-test('outage: without --keep-going, the run ends', async () => {
-  const server = await host({ data: diskFolder() });
-  const asked = { workload: 'reads', rate: 50, keepGoing: false, durationMs: 60_000 } as const;
-  const result = await loadWith(server, asked, async () => void (await server.kill('SIGKILL')));
-  expect(result).toMatchObject({ verdict: 'INVALID', ended: 'failed' });
-  expect(result.outages).toBeUndefined();
-});
-
 describe.skipIf(!hasEtcd)('outage: two nodes (needs etcd-server)', () => {
   const twoNodes = async () => {
     const { url: cluster } = await etcd();
