@@ -12,7 +12,7 @@ const etcdProgram = process.env.ETCD_PATH ?? '/usr/bin/etcd';
 /** False to skip tests that need etcd. Install etcd with `apt-get install etcd-server`. */
 export const hasEtcd = existsSync(etcdProgram);
 
-export interface EtcdMember {
+interface EtcdMember {
   name: string;
   /** Endpoint for nodes and clients. */
   endpoint: string;

@@ -307,9 +307,9 @@ describe.skipIf(!hasEtcd)('simulated etcd (needs etcd-server)', () => {
     const kinds = new Set<unknown>();
     for (let history = 0; history < counts.etcdHistories; history += 1) {
       const steps = historyOf(seed + history);
+      const theirs = await new Player(subject).play(steps);
       const { etcd, client, stop } = simulatedEtcd(seed + history, { members: 1 });
       const connection = etcd.connect(etcd.endpoints[0]!, 'n1');
-      const theirs = await new Player(subject).play(steps);
       const ours = await new Player(subjectOf(client(), connection)).play(steps);
       stop();
       const text = `history ${history} of seed ${seed}: ${JSON.stringify(steps, null, 1)}`;

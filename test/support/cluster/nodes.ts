@@ -110,7 +110,7 @@ export function blockOf(outcome: Outcome): string {
 }
 
 /** Returns the state that must be equal on all nodes. */
-export function endOf({ network }: TestNode) {
+function endOf({ network }: TestNode) {
   const { seq, event_seq, digest, log_digest, order } = network.read.position;
   return { seq, event_seq, digest, log_digest, version: order!.version, time: order!.time };
 }
