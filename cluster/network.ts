@@ -48,12 +48,30 @@ export interface LaggingNode {
 export class ClusterNetwork implements ServedNetwork {
   /** The network's state at this node, for reading. Changes must go through the order. */
   readonly inner: Network;
+  readonly genesis: Network['genesis'];
+  readonly durableOnDisk: Network['durableOnDisk'];
+  readonly folder: Network['folder'];
+  readonly epoch: Network['epoch'];
+  readonly verification: Network['verification'];
+  readonly read: Network['read'];
+  readonly onEvents: Network['onEvents'];
+  readonly knows: Network['knows'];
+  readonly votesUntilClose: Network['votesUntilClose'];
   readonly #node: ClusterNode;
   readonly #outlook: StatusReader;
 
   private constructor(inner: Network, node: ClusterNode, options: ClusterOptions) {
     const { order, host = hostClock } = options;
     this.inner = inner;
+    this.genesis = inner.genesis;
+    this.durableOnDisk = inner.durableOnDisk;
+    this.folder = inner.folder;
+    this.epoch = inner.epoch;
+    this.verification = inner.verification;
+    this.read = inner.read;
+    this.onEvents = inner.onEvents;
+    this.knows = inner.knows;
+    this.votesUntilClose = inner.votesUntilClose;
     this.#node = node;
     this.#outlook = new StatusReader({
       host,
@@ -124,48 +142,12 @@ export class ClusterNetwork implements ServedNetwork {
     return { folder: inner.folder!, position: { ...end, order: order! }, founding };
   }
 
-  get genesis() {
-    return this.inner.genesis;
-  }
-
-  get durableOnDisk() {
-    return this.inner.durableOnDisk;
-  }
-
-  get folder() {
-    return this.inner.folder;
-  }
-
-  get epoch() {
-    return this.inner.epoch;
-  }
-
-  get verification() {
-    return this.inner.verification;
-  }
-
-  get read() {
-    return this.inner.read;
-  }
-
   get stats() {
     return this.inner.stats;
   }
 
   get durable() {
     return this.inner.durable;
-  }
-
-  get onEvents() {
-    return this.inner.onEvents;
-  }
-
-  get knows() {
-    return this.inner.knows;
-  }
-
-  get votesUntilClose() {
-    return this.inner.votesUntilClose;
   }
 
   /** Number of requests waiting for the order or the disk. */

@@ -210,12 +210,9 @@ export type MemberStatus = { endpoint: string } & (
   | {
       problem: null;
       version: string;
-      clusterId: string;
       memberId: string;
       /** Member id of the known leader; `0` without a leader. */
       leader: string;
-      revision: number;
-      raftTerm: number;
       databaseBytes: number;
     }
 );
@@ -225,18 +222,9 @@ export async function fetchStatus(member: EtcdMember, limits: CallLimits): Promi
   const { endpoint } = member;
   try {
     const found = await member.call('Maintenance/Status', {}, limits);
-    const { header, version, leader, dbSize, raftTerm } = found;
-    return {
-      endpoint,
-      problem: null,
-      version,
-      clusterId: header.cluster_id,
-      memberId: header.member_id,
-      leader,
-      revision: Number(header.revision),
-      raftTerm: Number(raftTerm),
-      databaseBytes: Number(dbSize),
-    };
+    const { header, version, leader, dbSize } = found;
+    const size = { databaseBytes: Number(dbSize) };
+    return { endpoint, problem: null, version, memberId: header.member_id, leader, ...size };
   } catch (error) {
     if (error instanceof EtcdError) return { endpoint, problem: error.message };
     throw error;

@@ -18,10 +18,8 @@ import { fileBounds, readBounded } from '../../engine/store/folder.js';
 import type { MethodDefinition, ServiceError } from './bundled/grpc.js';
 
 interface Header {
-  cluster_id: string;
   member_id: string;
   revision: string;
-  raft_term: string;
 }
 
 export interface WireKeyValue {
@@ -76,8 +74,6 @@ interface StatusResponse {
   version: string;
   dbSize: string;
   leader: string;
-  raftIndex: string;
-  raftTerm: string;
 }
 
 /** Responses by method, or the messages in the method's stream. */

@@ -36,11 +36,13 @@ export class Links {
     this.random = random;
   }
 
+  /** Cuts the link from one host to another. */
   cut(from: string, to: string, both: boolean): void {
     this.#cut.add(`${from} ${to}`);
     if (both) this.#cut.add(`${to} ${from}`);
   }
 
+  /** Mends all links. */
   mend(): void {
     this.#cut.clear();
   }
@@ -135,10 +137,6 @@ export class Quorum {
     this.#links = links;
     this.#host = host;
     clock.every(HEARTBEAT_MS, () => this.#beat());
-  }
-
-  get term(): number {
-    return this.#term;
   }
 
   get leader(): Voter | null {

@@ -150,8 +150,7 @@ export class Server {
   }
 
   header(revision = this.store.revision) {
-    const raft_term = String(this.#shared.quorum.term);
-    return { cluster_id: '1000', member_id: this.id, revision: String(revision), raft_term };
+    return { member_id: this.id, revision: String(revision) };
   }
 
   #renew(id: string): void {
@@ -190,12 +189,10 @@ export class Server {
   }
 
   #status(): Answers['Maintenance/Status'] {
-    const { leader, applied } = this.voter;
-    const { raft_term } = this.header();
+    const { leader } = this.voter;
     return {
       ...{ header: this.header(), version: '3.4.23', dbSize: String(this.store.fileBytes) },
-      ...{ leader: leader ? this.#shared.serverOf(leader).id : '0' },
-      ...{ raftIndex: String(applied), raftTerm: raft_term },
+      leader: leader ? this.#shared.serverOf(leader).id : '0',
     };
   }
 }

@@ -261,7 +261,7 @@ export class EtcdStore {
   }
 
   #operate({ request_range, request_put, request_delete_range }: RequestOp): ResponseOp {
-    const header = { cluster_id: '0', member_id: '0', revision: '0', raft_term: '0' };
+    const header = { member_id: '0', revision: '0' };
     if (request_range) return { response_range: { header, ...this.range(request_range) } };
     if (request_put) return { response_put: { header, ...this.#put(request_put) } };
     return { response_delete_range: { header, ...this.#delete(request_delete_range!) } };

@@ -116,17 +116,8 @@ export class SimulatedEtcd implements QuorumHost {
   /** Cuts a member off from the other members, but not from its clients. */
   isolate(member: number): void {
     const names = this.#servers.map(({ voter }) => voter.name);
-    for (const name of names) if (name !== names[member]) this.cut(names[member]!, name, true);
-  }
-
-  /** Cuts the link from one host to another. */
-  cut(from: string, to: string, both: boolean): void {
-    this.links.cut(from, to, both);
-  }
-
-  /** Mends all links. */
-  mend(): void {
-    this.links.mend();
+    for (const name of names)
+      if (name !== names[member]) this.links.cut(names[member]!, name, true);
   }
 
   /** Fills the members' disks, or frees them as an operator does, who then disarms the alarms. */

@@ -450,7 +450,7 @@ class ClusterWorld implements Surroundings {
         return () => etcd.resume(member);
       case 'member cut off':
         etcd.isolate(member);
-        return () => etcd.mend();
+        return () => etcd.links.mend();
       case 'quorum lost':
         return this.#stopMembers(Math.ceil(this.plan.members / 2));
       case 'leader changed':
@@ -471,8 +471,8 @@ class ClusterWorld implements Surroundings {
         node.kill(false);
         return () => void this.#compact().then(() => node.start());
       case 'link cut':
-        etcd.cut(from, to, !oneWay);
-        return () => etcd.mend();
+        etcd.links.cut(from, to, !oneWay);
+        return () => etcd.links.mend();
       case 'messages lost':
         messages.lost = rate;
         messages.repeated = rate;
@@ -510,7 +510,7 @@ class ClusterWorld implements Surroundings {
     this.#calmSince = Math.max(this.#calmSince, this.#changedAt);
     etcd.links.expired.clear();
     Object.assign(etcd.messages, { lost: 0, repeated: 0, delayMs: 0, reordered: 0 });
-    etcd.mend();
+    etcd.links.mend();
     for (let at = 0; at < plan.members; at += 1) {
       etcd.resume(at);
       etcd.start(at);

@@ -49,7 +49,7 @@ test('etcd client: a holder that is cut off knows its lease lost before its keys
   const { clock, client, etcd } = simulatedEtcd(seed);
   const lease = await Lease.grant(client(), 5);
   await client('n2').put('mine', 'yes', lease.id);
-  for (const member of ['m1', 'm2', 'm3']) etcd.cut('n1', member, true);
+  for (const member of ['m1', 'm2', 'm3']) etcd.links.cut('n1', member, true);
   let seconds = 0;
   for (; (await client('n2').get('mine')) !== null; seconds += 1) await sleep(clock, 100);
   expect(lease.lost.aborted).toBe(true);
