@@ -14,7 +14,6 @@ export interface RangeRequest {
   revision?: Long;
   limit?: Long;
   keys_only?: boolean;
-  count_only?: boolean;
   serializable?: boolean;
 }
 
@@ -139,9 +138,6 @@ export class EtcdStore {
   readonly leases = new Map<string, { seconds: number; keys: Set<string> }>();
   /** Members whose disk is full. */
   readonly alarms = new Set<string>();
-  /** Size of the database file, which only defragmentation reduces. */
-  fileBytes = 20_480;
-  #usedBytes = 20_480;
   readonly #changes = new Map<string, Change[]>();
   /** Sorted keys of `#changes`. */
   readonly #keys: string[] = [];
@@ -155,10 +151,6 @@ export class EtcdStore {
     return this.#history.get(revision) ?? [];
   }
 
-  defragment(): void {
-    this.fileBytes = this.#usedBytes;
-  }
-
   /** @param isAnswered false if no client waits, so that nothing needs to be read. */
   apply(command: Command, isAnswered = true): Outcome {
     const refusal = this.#findRefusal(command);
@@ -168,7 +160,6 @@ export class EtcdStore {
       this.revision += 1;
       this.#history.set(this.revision, this.#pending);
       this.#pending = [];
-      this.fileBytes = Math.max(this.fileBytes, this.#usedBytes);
     }
     return { answer, revision: this.revision };
   }
@@ -252,12 +243,12 @@ export class EtcdStore {
   }
 
   range(request: RangeRequest): Omit<RangeResponse, 'header'> {
-    const { revision = 0, limit = 0, keys_only = false, count_only = false } = request;
+    const { revision = 0, limit = 0, keys_only = false } = request;
     const at = Number(revision) > 0 ? Number(revision) : Number.POSITIVE_INFINITY;
     const found = this.#within(request).flatMap((key) => this.#find(key, at) ?? []);
     const most = Number(limit) > 0 ? Number(limit) : found.length;
-    const kvs = count_only ? [] : found.slice(0, most).map((one) => toWire(one, keys_only));
-    return { kvs, more: !count_only && found.length > most, count: String(found.length) };
+    const kvs = found.slice(0, most).map((one) => toWire(one, keys_only));
+    return { kvs, more: found.length > most, count: String(found.length) };
   }
 
   #operate({ request_range, request_put, request_delete_range }: RequestOp): ResponseOp {
@@ -331,7 +322,6 @@ export class EtcdStore {
       this.#keys.splice(this.#placeOf(text), 0, text);
     }
     this.#pending.push(change);
-    this.#usedBytes += bytesOf(change);
   }
 
   #revoke(id: string): object {
@@ -360,7 +350,7 @@ export class EtcdStore {
     for (const [text, changes] of this.#changes) {
       const last = changes.findLastIndex(({ modRevision }) => modRevision <= revision);
       const from = last >= 0 && changes[last]!.version === 0 ? last + 1 : Math.max(0, last);
-      for (const gone of changes.splice(0, from)) this.#usedBytes -= bytesOf(gone);
+      changes.splice(0, from);
       if (changes.length > 0) continue;
       this.#changes.delete(text);
       this.#keys.splice(this.#placeOf(text), 1);

@@ -125,7 +125,6 @@ export class SimulatedEtcd implements QuorumHost {
     const wasFull = this.#isFull;
     for (const server of this.#servers) server.isFull = on;
     if (on) return;
-    for (const { store } of this.#servers) store.defragment();
     if (wasFull) void this.#disarm();
   }
 
