@@ -278,6 +278,7 @@ class ClusterWorld implements Surroundings {
   /** Checks what one step has changed. Returns false once a promise is broken. */
   #step(): boolean {
     this.#onStep();
+    if (this.etcd.leader !== null) this.#ledAt = this.time.monotonic();
     this.#order.look(this.etcd.newest);
     for (const node of this.nodes) node.check();
     for (const twin of this.#twins) twin.check();
@@ -317,7 +318,6 @@ class ClusterWorld implements Surroundings {
   #look(): void {
     const now = this.time.monotonic();
     this.#callsAtLook = this.time.calls;
-    if (this.etcd.leader !== null) this.#ledAt = now;
     if (!this.#isCalm()) this.#calmSince = Math.max(this.#calmSince, now);
     this.#versions.push(this.orderedVersion);
     if (this.#versions.length > CALM_MS.lag / LOOK_MS) this.#versions.shift();

@@ -60,8 +60,23 @@ const killed = { kind: 'node killed', at: 4_009, ms: 9_086, steps: 47, node: 2 }
 const jump = { kind: 'node clock wrong', at: 12_494, ms: 1_581, steps: 176 } as const;
 const wrong = { ...jump, node: 2, byMs: 60_000 };
 
+const lost = [
+  ...[
+    { at: 9_548, ms: 1_177, steps: 143 },
+    { at: 9_753, ms: 11_020, steps: 104 },
+  ],
+  ...[
+    { at: 16_316, ms: 13_684, steps: 149 },
+    { at: 16_662, ms: 734, steps: 11 },
+  ],
+  { at: 22_474, ms: 7_526, steps: 130 },
+].map((one) => ({ kind: 'quorum lost' as const, ...one }));
+const away = { kind: 'node killed', at: 14_621, ms: 2_559, steps: 156, node: 3 } as const;
+const brief = { seed: 1_031_850, clients: 1, clientLoss: 0.1, faults: [...lost, away] };
+
 // Plans that failed.
 test.each([
+  ['has a leader of etcd for less than a look', brief],
   ['fails just before its faults end', { seed: 1_004_191, clients: 1, faults: [restart, full] }],
   [
     'starts with a clock that jumps',
