@@ -14,12 +14,11 @@ import type { Verifier } from '../../engine/crypto/verifier.js';
 import { sleep } from '../../engine/store/host-clock.js';
 import { StoreError } from '../../engine/store/messages.js';
 import { Streams } from '../rng.js';
-import { ClusterChecks } from './cluster-checks.js';
+import { ClusterChecks, OrderChecks } from './cluster-checks.js';
 import { SimulatedClient } from './cluster-clients.js';
 import { isNameTaken, NETWORK, SimulatedNode, type Surroundings } from './cluster-node.js';
 import { type ClusterFault, type ClusterPlan, harmless, local, loss } from './cluster-plan.js';
 import type { RunFailure } from './failures.js';
-import { OrderChecks } from './order-checks.js';
 
 const START = Date.UTC(2026, 0, 1);
 /** Interval at which the progress of nodes is checked. */
@@ -469,7 +468,7 @@ class ClusterWorld implements Surroundings {
         return this.#fillEtcd();
       case 'order compacted':
         node.kill(false);
-        return () => void this.#compact().then(() => node.start());
+        return () => void this.#compact(node);
       case 'link cut':
         etcd.links.cut(from, to, !oneWay);
         return () => etcd.links.mend();
@@ -551,15 +550,17 @@ class ClusterWorld implements Surroundings {
     return () => this.etcd.full(false);
   }
 
-  /** Deletes the part of the order that the disk with the most holds, while a node is away. */
-  async #compact(): Promise<void> {
-    if (this.#hadDamage) return;
+  /** Deletes the part of the order that the disk with the most holds, and then starts a node. */
+  async #compact(node: SimulatedNode): Promise<void> {
     const kept = this.nodes.map(({ disk }) => disk.content.meta()?.order?.revision ?? 0);
     const revision = Math.max(...kept);
-    if (revision === 0) return;
-    this.#hadCompaction = true;
-    this.#order.compacted.add(revision);
-    await this.#operate((etcd) => etcd.compact(revision));
+    if (!this.#hadDamage && revision > 0) {
+      this.#hadCompaction = true;
+      this.#order.compacted.add(revision);
+      await this.#operate((etcd) => etcd.compact(revision));
+    }
+    // Once the faults have ended, all nodes have started.
+    if (this.time.monotonic() < this.plan.faultsMs) node.start();
   }
 
   /** Does what an operator does, or another program. etcd may be unavailable. */
@@ -599,7 +600,10 @@ class ClusterWorld implements Surroundings {
       return node.network === null && ['UNAVAILABLE', 'FULL'].includes(error.code);
     }
     // A commit under way cannot be taken back when the disk becomes full.
-    if (error instanceof StoreError) return error.code === 'FULL' && node.disk.fullMs < FULL_MS;
+    // A node with an empty disk cannot start while the disk is full.
+    if (error instanceof StoreError) {
+      return error.code === 'FULL' && (node.network === null || node.disk.fullMs < FULL_MS);
+    }
     return this.#hadDamage && error.message.startsWith('nodes have diverged');
   }
 }

@@ -71,8 +71,14 @@ const lost = [
 const away = { kind: 'node killed', at: 14_621, ms: 2_559, steps: 156, node: 3 } as const;
 const brief = { seed: 1_031_850, clients: 1, clientLoss: 0.1, faults: [...lost, away] };
 
+const flip = { kind: 'bit flipped on disk', at: 3_505, ms: 88, steps: 108, node: 1 } as const;
+const crowded = { kind: 'disk full', at: 7_104, ms: 10_546, steps: 194, node: 1 } as const;
+const twin = { kind: 'node name taken', at: 11_739, ms: 329, steps: 38, node: 1 } as const;
+const empty = { seed: 1_061_028, clients: 1, clientLoss: 0.1, faults: [flip, crowded, twin] };
+
 // Plans that failed.
 test.each([
+  ['starts with an empty disk that is full', empty],
   ['has a leader of etcd for less than a look', brief],
   ['fails just before its faults end', { seed: 1_004_191, clients: 1, faults: [restart, full] }],
   [
