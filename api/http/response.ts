@@ -98,8 +98,12 @@ function renderRefusal(
 
 export function addQuotaHeaders<A extends Answer>(answer: A, quota: Quota | null): A {
   if (!quota) return answer;
-  const { status } = 'refusal' in answer ? answer.refusal : answer;
-  const retry = status === 429 ? { 'Retry-After': `${quota.resetSeconds}` } : {};
+  if (!('refusal' in answer)) {
+    Object.assign(answer.headers, quotaHeaders(quota));
+    return answer;
+  }
+  const isTooMany = answer.refusal.status === 429;
+  const retry = isTooMany ? { 'Retry-After': `${quota.resetSeconds}` } : {};
   return { ...answer, headers: { ...answer.headers, ...quotaHeaders(quota), ...retry } };
 }
 

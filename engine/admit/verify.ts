@@ -150,7 +150,7 @@ export class Verification {
   own(admitted: Admitted): Promise<Refusal | null> {
     return this.#verifier
       .verify([admitted.ownJob()])
-      .then(([valid]) => (valid ? null : mismatch(admitted)), busy);
+      .then((verdicts) => (verdicts[0] ? null : mismatch(admitted)), busy);
   }
 
   /**

@@ -105,7 +105,7 @@ export interface DormancyChange {
   dormant: boolean;
 }
 
-const noAgents: readonly DormancyChange[] = Object.freeze([]);
+const noAgents: readonly DormancyChange[] = [];
 
 export class Agents {
   readonly #all: Row[] = [];

@@ -251,7 +251,7 @@ export class Engine {
 }
 
 /** Events and changes of a refused command. */
-const none: readonly never[] = Object.freeze([]);
+const none: readonly never[] = [];
 
 // The plan type is private to its rule.
 const rules: { [K in CommandKind]: CommandRule<CommandOf<K>, unknown> } = {

@@ -35,7 +35,11 @@ const statusOf = (event: Event) => (event.type === 'block_status' ? event.data.s
 export function encodeStep(step: Step): EncodedStep {
   const events = step.events.map(encodeEvent);
   const changes = step.changes.map(encodeChange);
-  return { events, changes, results: [...events.map(jsonOf), ...changes.map(resultOf)] };
+  const results = new Array<string>(events.length + changes.length);
+  for (let at = 0; at < events.length; at += 1) results[at] = events[at]!.json;
+  for (let at = 0; at < changes.length; at += 1)
+    results[events.length + at] = toResult(changes[at]!);
+  return { events, changes, results };
 }
 
 function encodeEvent(event: Event): PublishedEvent {
@@ -47,11 +51,9 @@ function encodeChange({ table, key, value }: Change): RecordChange {
   return { table, key, json: value === null ? null : recordEncoders[table](value) };
 }
 
-const jsonOf = ({ json }: EncodedEvent): string => json;
-
 /**
  * Builds the canonical JSON of [table, key, value] without encoding the value twice. Table names
  * need no escapes, and keys are strings, numbers or arrays of strings and numbers.
  */
-const resultOf = ({ table, key, json }: RecordChange): string =>
+const toResult = ({ table, key, json }: RecordChange): string =>
   `["${table}",${encodeKey(key)},${json ?? 'null'}]`;
