@@ -3,20 +3,10 @@
  * for all views, and a double click opens it. Draws at most once per frame.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Brush } from '../brush.js';
 import { agents } from '../data/store.js';
 import { go, href, useChoice } from '../route.js';
 import { describeAgent, useWidth, watchScheme } from './labels.js';
-
-export interface Brush {
-  context: CanvasRenderingContext2D;
-  /** Size in CSS pixels. */
-  width: number;
-  height: number;
-  /** Returns a colour of the theme, by the name of its property. */
-  color(name: string): string;
-  /** Id of the selected agent. */
-  selected: string | null;
-}
 
 interface PlaneProps {
   label: string;

@@ -5,11 +5,12 @@
 import { type Body, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force';
 import { useMemo } from 'preact/hooks';
 import { plural } from '../../report/shared/format.js';
+import type { Brush } from '../brush.js';
 import { outcomeText } from '../components/block.js';
 import { DecisionLegend } from '../components/grid.js';
 import { AgentLink, cleanText, getAgentName, getDecision } from '../components/labels.js';
 import { Empty, Figure, Loading, Pages, Rows, slicePage } from '../components/lists.js';
-import { type Brush, findNearest, Plane } from '../components/plane.js';
+import { findNearest, Plane } from '../components/plane.js';
 import { type Graph, graph, useScenario } from '../components/requests.js';
 import { rejects } from '../data/messages.js';
 import { agents, canAsk, capabilities, getFocusedBlock } from '../data/store.js';

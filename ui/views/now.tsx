@@ -84,7 +84,7 @@ export function View() {
         )}
         {count > 0 && (
           <p class="faint chart-caption">
-            Vote of each agent{block ? ` on block ${block.height}` : ''}, one cell per agent. n ={' '}
+            Vote of each agent{block && ` on block ${block.height}`}, one cell per agent. n ={' '}
             {plural(count, 'agent')}.
           </p>
         )}

@@ -3,7 +3,7 @@
  * personalities are distinguishable without colour.
  */
 import type { AllianceRow } from '../../api/view/model.js';
-import type { Brush } from '../components/plane.js';
+import type { Brush } from '../brush.js';
 import { agents } from '../data/store.js';
 import type { Opinion } from '../player/opinion.js';
 

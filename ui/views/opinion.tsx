@@ -2,10 +2,11 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { AllianceRow } from '../../api/view/model.js';
 import { plural } from '../../report/shared/format.js';
+import type { Brush } from '../brush.js';
 import { createKindLookup, getMainSorting, kindOf, kinds } from '../components/bands.js';
 import { AgentLink, cleanText } from '../components/labels.js';
 import { Empty, Figure, Loading, Pages, Rows, slicePage } from '../components/lists.js';
-import { type Brush, findNearest, Plane } from '../components/plane.js';
+import { findNearest, Plane } from '../components/plane.js';
 import { useScenario, useWorkerAnswer } from '../components/requests.js';
 import { agents, alliances, clock } from '../data/store.js';
 import type { Axis, Opinion } from '../player/opinion.js';

@@ -2,6 +2,7 @@
  * Requests that are drafted and signed ahead. A server accepts the status changes of an agent only
  * with ascending timestamps, so each agent has one in flight.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { memeInput, sha256Hex } from '../../../engine/protocol/signing.js';
 import { type Agent, type AgentPool, statusChange } from '../agents.js';
 import { Fifo } from '../schedule.js';
@@ -50,6 +51,7 @@ interface Prepared {
   signedAtMs: number;
 }
 
+const POLL_MS = 5;
 /** Fewest requests that wait, if more are expected. */
 const LEAST_WAITING = 64;
 
@@ -61,6 +63,8 @@ export class Drafts implements Source {
   readonly #busy = new Set<number>();
   #made = 0;
   #making = false;
+  /** Requests under way that follow a response. */
+  #following = 0;
   #waitsFor: Wait = 'answers';
 
   constructor(pool: AgentPool, plan: DraftPlan) {
@@ -114,16 +118,25 @@ export class Drafts implements Source {
     if (outcome.kind === 'unfinished' || left === 0) return;
     const draft = this.#plan.follow?.(number, agent, outcome) ?? null;
     if (!draft) return;
+    this.#following += 1;
     const { now, stamp, context, signingFailed } = this.#pool;
     try {
       const timestamp = stamp(agent.ordinal, now());
       const [call] = await signDrafts(this.#pool, [{ number, agent, draft, timestamp }]);
-      const completed = (after: CallOutcome) =>
+      const completed = (after: CallOutcome) => {
+        this.#following -= 1;
         void this.#follow(number, agent, after, draft.do === 'fail' ? 0 : left - 1);
+      };
       context.send({ ...call!, completed });
     } catch (error) {
+      this.#following -= 1;
       if (!this.#pool.isClosed) signingFailed(error as Error);
     }
+  }
+
+  /** Resolves once no request follows a response. */
+  async drain(signal: AbortSignal): Promise<void> {
+    while (this.#following > 0 && !signal.aborted) await sleep(POLL_MS);
   }
 
   #vote(intendedMs: number): Call | null {

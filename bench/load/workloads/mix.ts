@@ -207,7 +207,8 @@ export class Workload {
   }
 
   async drain(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#sources.values()].map((source) => source.drain?.(signal)));
+    const all = [...this.#sources.values(), ...this.#scripts.values()];
+    await Promise.all(all.map((source) => source.drain?.(signal)));
   }
 
   /** Closes connections and threads, and sets the run's agents inactive. */

@@ -196,6 +196,7 @@ export async function openScript(
   return {
     next: (intendedMs) => source.next(intendedMs),
     waitsFor: () => source.waitsFor(),
+    drain: (signal) => source.drain(signal),
     close: () => script.teardown(run),
   };
 }

@@ -1,4 +1,4 @@
-/** Votes of simulated agents have the bytes of composed votes, with and without a signing thread. */
+/** Votes of simulated agents have the bytes of composed votes, however they are signed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';

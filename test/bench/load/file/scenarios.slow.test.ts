@@ -146,7 +146,7 @@ test('scenarios: a stall of 2 s is counted exactly, and maxVUs drops arrivals', 
   const [queued, limited] = result.scenarios!;
   expect(sum([queued!.sent, limited!.sent])).toBe(server.times.length);
   expect(queued).toMatchObject({ intended: 250, sent: 250, accepted: 250, dropped: 0 });
-  // The stall lasts 2 s: 25 arrivals are under way, as many as in half a second, and 75 are dropped.
+  // In the stall of 2 s, 25 arrivals are under way, those of half a second, and 75 are dropped.
   expect(limited!.intended).toBe(250);
   expect(limited!.dropped).toBeGreaterThanOrEqual(70);
   // While this process does not run, no arrival ends.

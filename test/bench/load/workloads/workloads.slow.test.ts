@@ -215,7 +215,7 @@ async function blockBetween(server: World, by: Agent): Promise<boolean> {
   const statuses: unknown[] = [];
   for (const ordinal of [1, 2, 3]) {
     const keys = deriveSignatory('load/known', ordinal);
-    const voter = { ...keys, agentId: agentId(keys.publicKey) };
+    const voter = Object.assign(keys, { agentId: agentId(keys.publicKey) });
     const { block_hash } = answer.data;
     const voted = await server.send(vote(voter, { block_hash: String(block_hash) }));
     statuses.push(voted.data?.block_status);
