@@ -5,7 +5,6 @@
 import { formatMessage, type MessageTable, type ValuesOf } from '../engine/protocol/messages.js';
 
 const pageMessages = {
-  // Requests and the connection.
   SERVER_UNREACHABLE: 'the server is not responding; if the server was stopped, start it again',
   SERVER_REFUSED: '{message}',
   SERVER_STATUS: 'the server answered {status} to {path}',
@@ -14,7 +13,6 @@ const pageMessages = {
   CONTROL_FAILED: 'clock control failed: {message}',
   PLAYER_NOT_LOADED: 'part of this page failed to load; the page retries',
   VIEW_NOT_LOADED: 'failed to load the view: {view}; reload the page',
-  // Entries and snapshots.
   ENTRY_NOT_FOUND: 'entry not found on the server: {entry}',
   ENTRY_UNKNOWN: 'unknown entry: {entry}; the last entry is {last}',
   ENTRY_TOO_NEW: 'no entry {entry} yet; showing the newest entry, {newest}',
@@ -22,7 +20,6 @@ const pageMessages = {
   SNAPSHOT_PENDING: 'waiting for the server: {message}',
   HISTORY_REPLACED:
     'the server restarted with a different history; this page now shows the new history',
-  // Exported files.
   FILE_DAMAGED: 'the file is incomplete or modified; download it again',
   FILE_PART_MISSING: 'part missing from the file: {part}',
   FILE_NOT_SHOWN:
@@ -30,17 +27,14 @@ const pageMessages = {
   NOT_IN_FILE: 'not in this file; run npx folkmoot explore on the folder of the run',
   PAST_NOT_IN_FILE: `this file has only the last state of each agent;
     run npx folkmoot explore on the folder of the run`,
-  // Memes.
   MEME_TOO_LARGE: 'meme too large: more than {limit} MiB',
   IMAGE_TOO_LARGE: 'image too large: {width} × {height} pixels (at most {side} pixels per side)',
   IMAGE_DAMAGED: 'damaged image: this browser cannot decode it',
-  // Recomputation.
   VERIFIER_NOT_LOADED: 'the verifier failed to load; reload the page',
   ENTRY_DIVERGES: 'entry {entry} does not match the log: {field} is {found}, expected {expected}',
   RULE_NOT_RUN: `this page does not run the decision rule: {policy};
     run npx folkmoot replay or certify on the folder of the network`,
   CERTIFICATE_INVALID: 'invalid certificate: {message}',
-  // Pasted requests.
   REQUEST_TOO_LONG:
     'request too long: {length} bytes as JSON (limit {limit} MiB); paste one request',
   REQUEST_NOT_JSON: 'invalid JSON: {message}',

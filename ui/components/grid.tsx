@@ -106,8 +106,12 @@ export function Grid(props: GridProps) {
 function Labels({ layout }: { layout: Layout }) {
   return (
     <>
-      {layout.bands.map(({ name, numbers, left, top }) => (
-        <span key={name} class="band-name" style={{ left: `${left}px`, top: `${top - 19}px` }}>
+      {layout.bands.map(({ name, numbers, left, top, width }) => (
+        <span
+          key={name}
+          class="band-name"
+          style={{ left, top: top - 19, maxWidth: Math.max(70, width) }}
+        >
           <b>{name}</b> {numbers.length}
         </span>
       ))}

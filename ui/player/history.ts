@@ -3,6 +3,7 @@
  * snapshots; and step targets.
  */
 import type { RowKind, Snapshot } from '../../api/view/model.js';
+import type { PageOverview } from '../data/messages.js';
 import { RefusedError } from '../messages.js';
 import { BatchCache } from './batch-cache.js';
 import type { Source } from './source.js';
@@ -146,6 +147,7 @@ interface Step {
   /** Newest entry. */
   last: number;
   past: NetworkHistory;
+  overview: PageOverview | null;
   /** Returns false once the reader has requested something else. */
   wanted(): boolean;
 }
@@ -156,10 +158,20 @@ interface Step {
  * @throws {RefusedError} and other errors from the source
  */
 export async function stepFrom(from: number, step: Step): Promise<number> {
-  const { by, forward, last, past, wanted } = step;
+  const { by, forward, last, past, overview, wanted } = step;
   if (by === 'entry') return Math.min(last, Math.max(0, from + (forward ? 1 : -1)));
   const end = forward ? last : 0;
+  const known = by === 'block' ? closingBeside(from, forward, overview) : undefined;
+  if (known) return known.entry;
   const kind = by === 'block' ? 'block_status' : undefined;
   const found = forward ? past.next(from, wanted, kind) : past.previous(from, wanted, kind);
   return (await found) ?? end;
+}
+
+/** Returns the end of the next or previous block, if the overview knows it. */
+function closingBeside(from: number, forward: boolean, overview: PageOverview | null) {
+  const { closings = [], closings_omitted: omitted = 0 } = overview ?? {};
+  if (!forward) return closings.findLast(({ entry }) => entry < from);
+  const isKnown = omitted === 0 || closings.some(({ entry }) => entry <= from);
+  return isKnown ? closings.find(({ entry }) => entry > from) : undefined;
 }

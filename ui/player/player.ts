@@ -4,7 +4,7 @@
  */
 import type { RowBatch, Snapshot } from '../../api/view/model.js';
 import { applyRowBatch } from '../../api/view/reducer.js';
-import type { ClockState, Mode, Patch } from '../data/messages.js';
+import type { ClockState, Mode, PageOverview, Patch } from '../data/messages.js';
 import { pageText, RefusedError } from '../messages.js';
 import { Changes } from './changes.js';
 import { NetworkHistory, PAGE_ENTRIES, type StepBy, stepFrom } from './history.js';
@@ -202,7 +202,7 @@ export class Player {
   }
 
   /** Steps from the previous step's target, unless a different command arrives first. */
-  step(by: StepBy, forward: boolean): void {
+  step(by: StepBy, forward: boolean, overview: PageOverview | null): void {
     const asked = this.#asked;
     const wanted = () => asked === this.#asked;
     this.#steps = this.#steps
@@ -210,7 +210,7 @@ export class Player {
         if (!wanted()) return;
         const from = this.#goal ?? this.#snapshot?.entry ?? 0;
         const [last, past] = [this.#head.entry, this.#past];
-        const to = await stepFrom(from, { by, forward, last, past, wanted });
+        const to = await stepFrom(from, { by, forward, last, past, overview, wanted });
         if (wanted()) this.#seek(to);
       })
       .catch((error) => this.#events.failed(error));

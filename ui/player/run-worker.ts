@@ -240,6 +240,6 @@ function act(command: Command): void {
     case 'focus':
       return player.focus(command.block);
     case 'step':
-      return player.step(command.by, command.forward);
+      return player.step(command.by, command.forward, strip.current);
   }
 }
