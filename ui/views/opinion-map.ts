@@ -29,7 +29,6 @@ export const mapHeight = (width: number): number =>
 /** Golden angle: marks at the same position form a sunflower spiral. */
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
-/** @param margin room for the largest spiral, from the second try on */
 export function layOutMap(opinion: Opinion, width: number, margin = MARGIN): Drawn {
   const { agents, x, y } = opinion;
   const height = mapHeight(width);

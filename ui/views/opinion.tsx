@@ -103,7 +103,7 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
   const [width, setWidth] = useState(0);
   const sorting = getMainSorting();
   const map = useMemo(() => {
-    let layout: Drawn = layOutMap(opinion, 640);
+    let layout: Drawn = layOutMap(opinion, width || 640);
     return {
       paint(brush: Brush): boolean {
         if (layout.width !== brush.width) layout = layOutMap(opinion, brush.width);
