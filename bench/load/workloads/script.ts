@@ -50,6 +50,7 @@ class Script {
   #ready: Snapshot = [];
   #setup: unknown = null;
   #responds = false;
+  #tearsDown = false;
 
   private constructor(create: () => Machine) {
     this.#create = create;
@@ -62,8 +63,9 @@ class Script {
     const loaded = script.#try(() => script.#machine.load(source, fuel.load));
     const members = 'value' in loaded ? (loaded.value as Record<string, unknown>) : {};
     if (!('value' in loaded)) throw loadError('SCRIPT_INVALID', { file, reason: loaded.reason });
-    const { iterate, respond } = members as Record<string, { function?: true } | undefined>;
+    const { iterate, respond, teardown } = members as Record<string, { function?: true }>;
     script.#responds = respond?.function === true;
+    script.#tearsDown = teardown?.function === true;
     if (!iterate?.function) {
       const reason = 'no iterate(agent, view) in its default export';
       throw loadError('SCRIPT_INVALID', { file, reason });
@@ -108,8 +110,11 @@ class Script {
     return { do: 'fail', reason: `${name} returned ${shown(action)} (expected ${wanted})` };
   }
 
-  teardown(view: object): void {
-    this.#call('teardown', [{ ...view, setup: this.#setup }], fuel.setup, '');
+  /** Calls `teardown`, if the module has it. Returns the reason of a failure, or null. */
+  teardown(view: object): string | null {
+    if (!this.#tearsDown) return null;
+    const made = this.#call('teardown', [{ ...view, setup: this.#setup }], fuel.setup, '');
+    return 'value' in made ? null : made.reason;
   }
 
   #call(name: string, values: readonly unknown[], work: number, seed: string) {
@@ -197,6 +202,9 @@ export async function openScript(
     next: (intendedMs) => source.next(intendedMs),
     waitsFor: () => source.waitsFor(),
     drain: (signal) => source.drain(signal),
-    close: () => script.teardown(run),
+    close() {
+      const reason = script.teardown(run);
+      if (reason !== null) pool.progress(`teardown of the module of ${name} failed: ${reason}`);
+    },
   };
 }

@@ -256,6 +256,7 @@ test('module: own requests with data; failures are counted with their reasons', 
       if (data.meme_id === undefined || iteration % 4 === 0) return null;
       return { do: 'get', path: '/api/v1/network/state' };
     },
+    teardown() { throw new Error('last'); },
   };`;
   const own = { executor: 'constant-arrival-rate', rate: 25, duration: '4s' };
   const path = fileOf(
@@ -271,11 +272,14 @@ test('module: own requests with data; failures are counted with their reasons', 
   );
   const { options } = readLoadFile(path);
   // The counts are exact in any run that sends everything, also on a busy machine.
+  const lines: string[] = [];
   const result = await until(async () => {
     const { url } = await world({ limits: 'off' });
-    return runLoad({ ...options, url, seed: 's', keepAgents: false });
+    const onPreparing = (line: string) => void lines.push(line);
+    return runLoad({ ...options, url, seed: 's', keepAgents: false }, { onPreparing });
   }, isWhole);
   expectSound(result);
+  expect(lines.filter((line) => line.includes('last'))).not.toEqual([]);
   const of = (name: string) => result.operations.find(({ operation }) => operation === name);
   expect([of('script')!.sent, of('meme')!.sent, of('vote')!.sent]).toEqual([30, 30, 30]);
   expect(of('meme')!.accepted).toBe(30);
