@@ -91,7 +91,7 @@ export class SimulatedTime implements HostClock {
     });
   }
 
-  /** Runs the next call up to a time. Returns false, at that time, if there is none. */
+  /** Runs the next call due by a time. Without one, moves to that time and returns false. */
   #next(at: number): boolean {
     while (this.#heap.length > 0 && this.#heap[0]!.at <= at) {
       const next = this.#take();

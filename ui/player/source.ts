@@ -7,7 +7,7 @@ import { decodeRowBatch } from '../../api/view/row-batch.js';
 import type { LinkState, WorldStatus } from '../data/messages.js';
 import { accepted, pageText, RefusedError } from '../messages.js';
 
-/** Methods throw {@link RefusedError}, or a different error if there is no response. */
+/** A method throws {@link RefusedError} for a refusal, and other errors if the server is silent. */
 export interface Source {
   /** The server's origin; '' for an exported file, which receives no further entries. */
   readonly origin: string;
