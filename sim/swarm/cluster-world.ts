@@ -9,13 +9,12 @@ import { EtcdError } from '../../cluster/etcd/wire.js';
 import { type Card, OrderError } from '../../cluster/order/order.js';
 import { SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
-import { createVerifier } from '../../engine/crypto/pool.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
 import { sleep } from '../../engine/store/host-clock.js';
 import { StoreError } from '../../engine/store/messages.js';
 import { Streams } from '../rng.js';
 import { ClusterChecks, OrderChecks } from './cluster-checks.js';
-import { SimulatedClient } from './cluster-clients.js';
+import { createSimulatedVerifier, SimulatedClient } from './cluster-clients.js';
 import { isNameTaken, NETWORK, SimulatedNode, type Surroundings } from './cluster-node.js';
 import { type ClusterFault, type ClusterPlan, harmless, local, loss } from './cluster-plan.js';
 import type { RunFailure } from './failures.js';
@@ -93,7 +92,7 @@ class ClusterWorld implements Surroundings {
   readonly plan: ClusterPlan;
   readonly time = new SimulatedTime(START);
   readonly checks = new ClusterChecks();
-  readonly verifier: Verifier = createVerifier('inline');
+  readonly verifier: Verifier = createSimulatedVerifier();
   readonly etcd: SimulatedEtcd;
   readonly nodes: readonly SimulatedNode[];
   readonly blocks: string[] = [];
@@ -246,10 +245,16 @@ class ClusterWorld implements Surroundings {
     const ended =
       nodes.length > 1 ? nodes[Math.floor(this.random('rest')() * nodes.length)]! : null;
     ended?.kill(false);
-    await time.runUntil(time.monotonic() + plan.votingPeriodMs + QUIET_MS, () => this.#step());
-    for (const node of nodes) {
-      if (node === ended || this.checks.failure) continue;
-      void node.network?.status().then((status) => {
+    // A card of the ended node that counts as lost can still arrive.
+    const hasLate = plan.faults.some(({ kind }) => kind === 'messages lost');
+    const lateMs = hasLate ? plan.faultsMs + LATE_MS : 0;
+    const quietMs = Math.max(time.monotonic() + plan.votingPeriodMs, lateMs) + QUIET_MS;
+    await time.runUntil(quietMs, () => this.#step());
+    const asked = nodes.filter(({ network }) => network);
+    let answers = 0;
+    for (const node of this.checks.failure ? [] : asked) {
+      void node.network!.status().then((status) => {
+        answers += 1;
         const alive = status.nodes.filter((one) => one.alive).map((one) => one.node);
         const others = nodes.filter((one) => one !== ended).map(({ name }) => name);
         if (`${alive}` === `${others}`) return;
@@ -257,7 +262,10 @@ class ClusterWorld implements Surroundings {
         this.checks.fail('liveness', 'alive', text);
       });
     }
-    await time.runUntil(time.monotonic() + QUIET_MS, () => this.#step());
+    const end = time.monotonic() + QUIET_MS;
+    await time.runUntil(end, () => this.#step() && answers < asked.length);
+    if (answers === asked.length) return;
+    this.checks.fail('liveness', 'status', `${asked.length - answers} nodes do not know a status`);
   }
 
   result(): ClusterRun {

@@ -76,8 +76,12 @@ const crowded = { kind: 'disk full', at: 7_104, ms: 10_546, steps: 194, node: 1 
 const twin = { kind: 'node name taken', at: 11_739, ms: 329, steps: 38, node: 1 } as const;
 const empty = { seed: 1_061_028, clients: 1, clientLoss: 0.1, faults: [flip, crowded, twin] };
 
+const lossy = { kind: 'messages lost', at: 3_000, ms: 2_000, steps: 0, rate: 0.2 } as const;
+const late = { seed: 18, nodes: 3, faultsMs: 5_000, votingPeriodMs: 500, faults: [lossy] };
+
 // Plans that failed.
 test.each([
+  ['has ended, and whose card arrives late', late],
   ['starts with an empty disk that is full', empty],
   ['has a leader of etcd for less than a look', brief],
   ['fails just before its faults end', { seed: 1_004_191, clients: 1, faults: [restart, full] }],
