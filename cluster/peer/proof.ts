@@ -17,7 +17,7 @@ import {
 import { digestPattern } from '../../engine/protocol/patterns.js';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
-import { hostClock } from '../../engine/store/host-clock.js';
+import type { HostClock } from '../../engine/store/host-clock.js';
 
 export interface PeerRequest {
   network: string;
@@ -60,12 +60,14 @@ function mac(secret: string, parts: readonly string[]): string {
 export class Proofs {
   readonly #used = new Map<string, number>();
 
+  constructor(private readonly host: HostClock) {}
+
   /**
    * Records a nonce. Returns false if the nonce was used before, or if too many nonces are
    * recorded.
    */
   use(nonce: string, at: number): boolean {
-    const now = hostClock.now();
+    const now = this.host.now();
     for (const [old, until] of this.#used) if (until < now) this.#used.delete(old);
     if (this.#used.has(nonce) || this.#used.size >= bounds.proofs) return false;
     this.#used.set(nonce, at + bounds.proofMs);

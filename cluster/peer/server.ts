@@ -1,7 +1,6 @@
 /**
  * The HTTP server that a node opens for its peers. A peer that proves knowledge of the secret
- * receives a snapshot of the data folder. One snapshot is sent at a time, and nothing else is
- * served.
+ * receives a snapshot of the data folder, and nothing else is served. See give.ts.
  */
 
 import { createReadStream, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -11,22 +10,11 @@ import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { limits } from '../../engine/protocol/limits.js';
-import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import { copiedName, freeBytes } from '../../engine/store/folder.js';
 import { hostClock } from '../../engine/store/host-clock.js';
 import type { EtcdTls } from '../etcd/wire.js';
-import {
-  bounds,
-  formatDescription,
-  headers,
-  isEqualProof,
-  longestMs,
-  type PeerRequest,
-  PROTOCOL,
-  Proofs,
-  proveRequest,
-  proveResponse,
-} from './proof.js';
+import { SnapshotGiver } from './give.js';
+import { bounds, longestMs } from './proof.js';
 import { runInSubprocess } from './subprocess.js';
 
 interface PeerServerOptions {
@@ -41,25 +29,12 @@ interface PeerServerOptions {
   tell(line: string): void;
 }
 
-/** A refused request, answered with JSON `{reason, message}`. */
-class Refused extends Error {
-  constructor(
-    readonly status: number,
-    readonly reason: string,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #server: Server;
   readonly #strangers: Strangers;
-  readonly #proofs = new Proofs();
+  readonly #giver: SnapshotGiver;
   readonly #closing = new AbortController();
-  #folder: string | null = null;
-  #giving = 0;
 
   /** Listens, without a folder to serve yet. @throws if the port cannot be opened. */
   static async listen(options: PeerServerOptions): Promise<PeerServer> {
@@ -73,6 +48,7 @@ export class PeerServer {
 
   private constructor(options: PeerServerOptions) {
     this.#options = options;
+    this.#giver = new SnapshotGiver({ ...options, host: hostClock, url: () => this.url });
     const handle = (request: IncomingMessage, response: ServerResponse) =>
       void this.#answer(request, response);
     const limited = {
@@ -108,7 +84,21 @@ export class PeerServer {
 
   /** Serves this folder from now on. A writer in this process has the folder open. */
   give(folder: string): void {
-    this.#folder = folder;
+    const to = join(folder, copiedName);
+    const file = join(to, 'data.mdb');
+    this.#giver.source = {
+      hasRoom() {
+        const { size } = statSync(join(folder, 'data.mdb'));
+        return freeBytes(folder) - size >= limits.freeSpaceBytes;
+      },
+      async copy(signal) {
+        this.clear();
+        mkdirSync(to, { mode: 0o700 });
+        return (await runInSubprocess({ do: 'copy', folder, to }, signal))!;
+      },
+      read: () => createReadStream(file),
+      clear: () => rmSync(to, { recursive: true, force: true }),
+    };
   }
 
   async close(): Promise<void> {
@@ -121,143 +111,43 @@ export class PeerServer {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('Connection', 'close');
     response.setHeader('Cache-Control', 'no-store');
-    try {
-      const asking = this.#checked(request);
-      this.#strangers.isKnown(request.socket);
-      await this.#giveTo(asking, response);
-    } catch (error) {
-      if (!(error instanceof Refused) && !response.destroyed && !this.#closing.signal.aborted) {
-        this.#options.tell(`cannot send a snapshot: ${(error as Error).message}`);
-      }
-      refuse(response, error);
-    }
-  }
-
-  /** Authenticates first, so that a client without the secret learns nothing. @throws {Refused} */
-  #checked(request: IncomingMessage): PeerRequest {
-    const asking = askingIn(request.headers[headers.asking]);
-    const { secret, network } = this.#options;
-    const proof = asking ? proveRequest(secret, asking) : '';
-    if (!asking || !isEqualProof(proof, request.headers[headers.proof])) {
-      throw new Refused(401, 'SECRET', 'missing or invalid proof of the shared secret');
-    }
-    if (asking.network !== network) {
-      throw new Refused(
-        409,
-        'OTHER_NETWORK',
-        `other network: ${asking.network} (expected ${network})`,
-      );
-    }
-    if (asking.to !== this.url) {
-      throw new Refused(401, 'ADDRESS', `other address: ${asking.to} (expected ${this.url})`);
-    }
-    const apartMs = Math.abs(asking.at - hostClock.now());
-    if (apartMs > bounds.proofMs) {
-      throw new Refused(401, 'CLOCK', `clocks differ by ${apartMs} ms (limit ${bounds.proofMs})`);
-    }
-    if (!this.#proofs.use(asking.nonce, asking.at)) {
-      throw new Refused(401, 'USED', 'proof already used, or too many requests');
-    }
-    const { method, url } = request;
-    if (url !== '/snapshot') throw new Refused(404, 'ROUTE', 'not found (expected /snapshot)');
-    if (method !== 'GET') throw new Refused(405, 'METHOD', 'method not allowed (expected GET)');
-    const { 'content-length': length = '0', 'transfer-encoding': coding } = request.headers;
-    if (length !== '0' || coding) throw new Refused(413, 'TOO_LARGE', 'body not allowed');
-    return asking;
-  }
-
-  async #giveTo(asking: PeerRequest, response: ServerResponse): Promise<void> {
-    const folder = this.#folder;
-    if (folder === null) throw new Refused(503, 'STARTING', 'this node is catching up');
-    if (this.#giving >= bounds.givenAtOnce) {
-      throw new Refused(503, 'BUSY', 'another snapshot is being sent; retry later');
-    }
-    this.#giving += 1;
     const gone = new AbortController();
-    const leave = () => gone.abort(new Error(`node ${asking.node} disconnected`));
+    const leave = () => gone.abort(new Error('the peer disconnected'));
+    let cancel = () => {};
     response.once('close', leave);
     this.#closing.signal.addEventListener('abort', leave);
-    const to = join(folder, copiedName);
     try {
-      assertRoom(folder);
-      rmSync(to, { recursive: true, force: true });
-      mkdirSync(to, { mode: 0o700 });
-      await this.#send(await this.#copied(folder, to, response, gone.signal), asking, response);
+      await this.#giver.answer(request, {
+        gone: gone.signal,
+        accepted: () => {
+          this.#strangers.isKnown(request.socket);
+          cancel = hostClock.every(bounds.wakeMs, () => response.writeProcessing());
+        },
+        send(status, head, body) {
+          cancel();
+          const late = () => response.destroy(new Error('transfer timed out'));
+          cancel = hostClock.after(longestMs(Number(head['Content-Length'] ?? 0)), late);
+          response.writeHead(status, head);
+          return pipeline(body, response);
+        },
+      });
+    } catch (error) {
+      if (!response.destroyed && !this.#closing.signal.aborted) {
+        this.#options.tell(`cannot send a snapshot: ${(error as Error).message}`);
+      }
+      fail(response);
     } finally {
+      cancel();
       this.#closing.signal.removeEventListener('abort', leave);
-      rmSync(to, { recursive: true, force: true });
-      this.#giving -= 1;
-    }
-  }
-
-  async #copied(from: string, to: string, response: ServerResponse, signal: AbortSignal) {
-    const sleepAgain = hostClock.every(bounds.wakeMs, () => response.writeProcessing());
-    try {
-      const copied = await runInSubprocess({ do: 'copy', folder: from, to }, signal);
-      return { ...copied!, file: join(to, 'data.mdb') };
-    } finally {
-      sleepAgain();
-    }
-  }
-
-  async #send(
-    copied: { file: string; network: string; log: string; version: number } & {
-      bytes: number;
-      sha256: string;
-    },
-    { node, nonce }: PeerRequest,
-    response: ServerResponse,
-  ): Promise<void> {
-    const { file, ...rest } = copied;
-    const { bytes, version } = rest;
-    const description = formatDescription({ protocol: PROTOCOL, ...rest });
-    this.#options.tell(`sending a snapshot to node ${node}: batch ${version}, ${bytes} bytes`);
-    response.writeHead(200, {
-      'Content-Type': 'application/octet-stream',
-      'Content-Length': bytes,
-      [headers.snapshot]: description,
-      [headers.proof]: proveResponse(this.#options.secret, nonce, description),
-    });
-    const inTime = hostClock.after(longestMs(bytes), () =>
-      response.destroy(new Error('transfer timed out')),
-    );
-    try {
-      await pipeline(createReadStream(file), response);
-    } finally {
-      inTime();
     }
   }
 }
 
-/** @throws {Refused} if a copy could fill the disk. */
-function assertRoom(folder: string): void {
-  const { size } = statSync(join(folder, 'data.mdb'));
-  if (freeBytes(folder) - size >= limits.freeSpaceBytes) return;
-  throw new Refused(507, 'DISK_FULL', 'not enough disk space for a copy of the data');
-}
-
-/** Parses a request header. Returns null if the header is invalid. */
-function askingIn(header: string | string[] | undefined): PeerRequest | null {
-  try {
-    const found = parseUnique(
-      Buffer.from(String(header), 'base64url').toString('utf8'),
-    ) as PeerRequest;
-    const { network, to, node, at, nonce } = found;
-    const texts = [network, to, node, nonce].every((text) => typeof text === 'string');
-    return texts && Number.isSafeInteger(at) ? { network, to, node, at, nonce } : null;
-  } catch {
-    return null;
-  }
-}
-
-function refuse(response: ServerResponse, error: unknown): void {
+function fail(response: ServerResponse): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
-  const refused = error instanceof Refused;
-  const { reason, message } = refused
-    ? error
-    : { reason: 'FAILED', message: 'internal error, see the log of the node' };
-  response.writeHead(refused ? error.status : 500, { 'Content-Type': 'application/json' });
-  response.end(JSON.stringify({ reason, message }));
+  const message = 'internal error, see the log of the node';
+  response.writeHead(500, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify({ reason: 'FAILED', message }));
 }
 
 /*

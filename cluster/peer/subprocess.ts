@@ -1,7 +1,8 @@
 /** Runs a task in a child process. The child ends when this process ends or the caller aborts. */
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { PeerError, type PeerProblem } from './proof.js';
+import type { ExpectedSnapshot } from './check.js';
+import { PeerError, type PeerProblem, type SnapshotDescription } from './proof.js';
 
 const program = fileURLToPath(new URL('./subprocess-child.js', import.meta.url));
 
@@ -49,34 +50,13 @@ export interface CopyTask {
   to: string;
 }
 
-export interface CopiedFiles {
-  network: string;
-  log: string;
-  version: number;
-  bytes: number;
-  sha256: string;
-}
-
-/** Digest at an entry, as reported by a node. */
-export interface PeerDigest {
-  who: string;
-  seq: number;
-  /** Hex. */
-  digest: string;
-}
+export type CopiedFiles = Omit<SnapshotDescription, 'protocol'>;
 
 /** Checks every byte in a snapshot, and that the snapshot's state follows from its log. */
 export interface CheckTask {
   do: 'check';
   folder: string;
-  network: string;
-  log: string;
-  epoch: string;
-  version: number;
-  /** End of this node's log, which the snapshot must contain. */
-  own: PeerDigest;
-  /** Digests reported by other nodes. Digests at later entries are ignored. */
-  told: readonly PeerDigest[];
+  expected: ExpectedSnapshot;
   /** Verifies every signature too. */
   signatures: boolean;
 }

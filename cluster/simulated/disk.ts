@@ -4,7 +4,10 @@
  * loss it is torn, which the store's transactions turn into absent.
  */
 
+import { deserialize, serialize } from 'node:v8';
 import { tables } from '../../engine/protocol/schema/record.js';
+import { sha256Hex } from '../../engine/protocol/signing.js';
+import { storedLines } from '../../engine/replay/lines.js';
 import { type HostClock, sleep } from '../../engine/store/host-clock.js';
 import { createMemoryStore } from '../../engine/store/memory.js';
 import { storeError } from '../../engine/store/messages.js';
@@ -80,11 +83,9 @@ export class SimulatedDisk {
     this.#opened += 1;
   }
 
-  /** Replaces the content with a copy of another disk's content, or with nothing. */
-  async replace(other: SimulatedDisk | null): Promise<void> {
-    const copy = createMemoryStore();
-    if (other) await copy.commit(contentOf(other.content));
-    this.#durable = copy;
+  /** Replaces the content, with nothing by default. */
+  replace(content: Store = createMemoryStore()): void {
+    this.#durable = content;
     this.#last = null;
     this.loseCommit();
   }
@@ -158,17 +159,27 @@ export class SimulatedDisk {
   }
 }
 
-/** Returns the whole content of a store as one batch. */
-function contentOf(store: Store): Batch {
+/** Returns a store's content as bytes. */
+export function bytesOf(store: Store): Buffer {
   const meta = store.meta()!;
-  return {
+  const content: Batch = {
     entries: [...store.entries(0, meta.seq)],
     events: [...store.events(0, meta.event_seq)],
     changes: tables.flatMap((table) =>
       [...store.range(table)].map(({ key, json }) => ({ table, key, json })),
     ),
-    blobs: [],
+    blobs: [...storedLines(store, 0, meta.seq)].flatMap(({ file }) =>
+      file ? [{ hash: sha256Hex(file), bytes: file }] : [],
+    ),
     index: [...store.index()],
     meta,
   };
+  return serialize(content);
+}
+
+/** Returns the store whose content is in these bytes. */
+export async function storeFrom(bytes: Buffer): Promise<Store> {
+  const store = createMemoryStore();
+  await store.commit(deserialize(bytes) as Batch);
+  return store;
 }

@@ -335,8 +335,8 @@ class Exchange {
   }
 }
 
-/** One direction of an exchange. Messages arrive in order, and wait while the link is cut. */
-class Pipe {
+/** One direction of a connection. Messages arrive in order, and wait while the link is cut. */
+export class Pipe {
   readonly #world: World;
   readonly #ends: readonly [from: string, to: string];
   readonly #giveUp: () => void;

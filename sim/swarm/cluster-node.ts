@@ -1,22 +1,19 @@
 /** A machine of a simulated cluster: its disk, and the process of a node while one runs. */
 import { ClusterNetwork, type LaggingNode } from '../../cluster/network.js';
 import { EtcdOrder } from '../../cluster/order/etcd.js';
-import { type Card, OrderError } from '../../cluster/order/order.js';
+import { OrderError } from '../../cluster/order/order.js';
 import { catchUp } from '../../cluster/peer/catch-up.js';
-import { PeerError } from '../../cluster/peer/proof.js';
+import { takeSnapshot } from '../../cluster/peer/take.js';
 import { ProcessClock, type SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedDisk } from '../../cluster/simulated/disk.js';
 import type { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
-import { sleep } from '../../engine/store/host-clock.js';
 import type { ClusterChecks } from './cluster-checks.js';
-import type { ClusterPlan } from './cluster-plan.js';
+import { SimulatedPeer } from './cluster-peers.js';
+import { type ClusterPlan, NETWORK } from './cluster-plan.js';
 
-export const NETWORK = 'swarm';
 /** Pause of the supervisor before it starts a node again. */
 const RESTART_MS = 500;
-/** Time of a snapshot transfer. */
-const SNAPSHOT_MS = { least: 20, most: 1_000 } as const;
 
 /** True if another process has the name of the node. */
 export const isNameTaken = (error: Error): boolean =>
@@ -41,6 +38,10 @@ export interface Surroundings {
   /** True around faults, when clients are busy; aborts when a fault begins. */
   readonly isTense: boolean;
   readonly alarm: AbortSignal;
+  /** Called for each message of a snapshot. May end the process at one end. */
+  transfers(to: SimulatedNode, from: SimulatedNode): void;
+  /** Returns a machine by its host name. */
+  machine(host: string): SimulatedNode | undefined;
   /** Returns a source of random numbers for a purpose. */
   random(purpose: string): () => number;
   /** Adds a line to the timeline. */
@@ -58,11 +59,16 @@ export class SimulatedNode {
   /** Null while the node is down or starts. */
   network: ClusterNetwork | null = null;
   clock: ProcessClock | null = null;
+  /** The process as the peers see it; null while it gives no snapshots. */
+  peer: SimulatedPeer | null = null;
+  /** True if a fault ends the next transfer of a snapshot to this machine. */
+  isInterrupted = false;
   /** False once a bit on its disk was flipped, until the disk is replaced. */
   isSound = true;
   readonly #world: Surroundings;
   readonly #newId: () => string;
-  readonly #random: () => number;
+  /** Draws a number from 0 (inclusive) to 1 (exclusive). */
+  readonly random: () => number;
   #aheadMs = 0;
   /** Number of processes so far. */
   #starts = 0;
@@ -85,7 +91,7 @@ export class SimulatedNode {
     this.host = host;
     this.#world = world;
     this.disk = new SimulatedDisk({ time: world.time, random: world.random(`disk of ${host}`) });
-    this.#random = world.random(`transfers to ${host}`);
+    this.random = world.random(`transfers to ${host}`);
     this.#newId = () => {
       this.#ids += 1;
       return `${host}-${this.#ids}`;
@@ -157,6 +163,7 @@ export class SimulatedNode {
     this.#world.tell(this.host, `serves from entry ${seq}, batch ${order!.version}`);
     network.peersAt(this.host);
     this.network = network;
+    this.peer = new SimulatedPeer(this, this.clock!, this.#world);
     this.#steadySince = this.#world.time.monotonic();
     this.#seen = { seq: -1, event: event_seq };
     network.onEvents((events) => {
@@ -193,6 +200,8 @@ export class SimulatedNode {
     this.clock?.end();
     this.#world.etcd.links.paused.delete(this.host);
     this.#world.etcd.disconnect(this.host);
+    this.peer?.end();
+    this.peer = null;
     this.clock = null;
     this.network = null;
   }
@@ -234,16 +243,16 @@ export class SimulatedNode {
   }
 
   /** Replaces the disk with an empty one, as an operator does. */
-  async replace(): Promise<void> {
+  replace(): void {
     this.kill(true);
     this.isSound = true;
     this.#idsOfEarlierDisks = this.#ids;
-    await this.disk.replace(null);
+    this.disk.replace();
     this.#world.tell(this.host, 'has an empty disk');
   }
 
   #failed(error: Error): void {
-    const { checks, time } = this.#world;
+    const { checks } = this.#world;
     this.#world.tell(this.host, `fails: ${error.message}`);
     const endedAt = this.#endedAt;
     if (this.isSound && !this.#world.isExpected(error, this)) {
@@ -255,39 +264,25 @@ export class SimulatedNode {
     if (isNameTaken(error)) this.#endedAt = endedAt;
     // Its supervisor has given up.
     if (this.host !== this.name) return;
+    this.startLater();
+  }
+
+  /** Starts the process as its supervisor does, which replaces a damaged disk first. */
+  startLater(): void {
     const starts = this.#starts;
-    time.after(RESTART_MS, () => {
+    this.#world.time.after(RESTART_MS, () => {
       if (this.#starts !== starts) return;
-      if (this.isSound) this.start();
-      else void this.replace().then(() => this.start());
+      if (!this.isSound) this.replace();
+      this.start();
     });
   }
 
   #catchUp(behind: LaggingNode, order: EtcdOrder, clock: ProcessClock): Promise<void> {
+    const { ports } = new SimulatedPeer(this, clock, this.#world);
+    const options = { ...ports, order, newId: this.#newId, version: '' };
     return catchUp(behind, {
-      ...{ host: clock, order, node: this.name, newId: this.#newId, version: '' },
-      signal: new AbortController().signal,
-      take: (peer) => this.#take(peer, behind, clock),
-      tell: (line) => this.#world.tell(this.host, line),
-      waiting: () => {},
+      ...{ ...options, signal: new AbortController().signal, waiting: () => {} },
+      take: (peer, cards, signal) => takeSnapshot(peer, cards, behind, options, signal),
     });
-  }
-
-  /** Copies the data of a peer, unless its process ends or the link is cut. */
-  async #take({ node }: Card, { position }: LaggingNode, clock: ProcessClock): Promise<void> {
-    const { least, most } = SNAPSHOT_MS;
-    const { links } = this.#world.etcd;
-    const peer = this.#world.nodes.find(({ name }) => name === node)!;
-    const sending = peer.network && peer.clock;
-    const isOpen = () => links.isOpen(this.host, peer.host) && links.isOpen(peer.host, this.host);
-    if (!sending || !isOpen()) throw new PeerError('NO_RESPONSE', { reason: 'link cut' });
-    const { version } = peer.disk.content.meta()!.order!;
-    const own = position.order.version;
-    if (version <= own) throw new PeerError('NOT_AHEAD', { version, own });
-    await sleep(clock, least + (most - least) * this.#random());
-    if (peer.clock !== sending || !isOpen()) throw new PeerError('TRANSFER_TIMEOUT', {});
-    if (!peer.isSound) throw new PeerError('HASH_MISMATCH', {});
-    this.#world.tell(this.host, `has a snapshot of ${peer.name}`);
-    await this.disk.replace(peer.disk);
   }
 }

@@ -7,6 +7,9 @@ import { type Static, Type } from '../../engine/protocol/bundled/typebox.js';
 import { validator } from '../../engine/protocol/schema/validator.js';
 import { type Stream, Streams } from '../rng.js';
 
+/** Name of the network of a simulated cluster. */
+export const NETWORK = 'swarm';
+
 /** Kinds of faults, with the member of a fault that each uses besides `at` and `ms`. */
 const faultKinds = {
   'node killed': 'node',
@@ -29,6 +32,7 @@ const faultKinds = {
   'leader changed': null,
   'etcd full': null,
   'order compacted': 'node',
+  'snapshot interrupted': 'node',
   'link cut': 'link',
   'messages lost': null,
   'messages delayed': null,
@@ -55,6 +59,7 @@ const themes: readonly (readonly FaultKind[])[] = [
   ['etcd full', 'disk slow', 'node restarted'],
   ['order compacted', 'node killed', 'disk full'],
   ['order compacted', 'link cut'],
+  ['snapshot interrupted', 'order compacted'],
   ['disk full', 'disk slow', 'link cut'],
   ['power lost at a node', 'node killed', 'disk slow'],
   ['page torn', 'node killed'],

@@ -15,8 +15,15 @@ import { StoreError } from '../../engine/store/messages.js';
 import { Streams } from '../rng.js';
 import { ClusterChecks, OrderChecks } from './cluster-checks.js';
 import { createSimulatedVerifier, SimulatedClient } from './cluster-clients.js';
-import { isNameTaken, NETWORK, SimulatedNode, type Surroundings } from './cluster-node.js';
-import { type ClusterFault, type ClusterPlan, harmless, local, loss } from './cluster-plan.js';
+import { isNameTaken, SimulatedNode, type Surroundings } from './cluster-node.js';
+import {
+  type ClusterFault,
+  type ClusterPlan,
+  harmless,
+  local,
+  loss,
+  NETWORK,
+} from './cluster-plan.js';
 import type { RunFailure } from './failures.js';
 
 const START = Date.UTC(2026, 0, 1);
@@ -37,6 +44,8 @@ const AHEAD_MS = 2_500;
 const TENSE_MS = 1_500;
 /** Time for a quiet cluster to fire its deadlines, and to notice that a node has ended. */
 const QUIET_MS = 8_000;
+/** Probability that a message of a snapshot that is to be interrupted is the last one. */
+const INTERRUPTS = 0.2;
 /** Calls between two looks after which time does not advance. */
 const MOST_CALLS = 50_000;
 /**
@@ -123,6 +132,8 @@ class ClusterWorld implements Surroundings {
   /** Nodes that have appended a batch after the faults. */
   readonly #appended = new Set<SimulatedNode>();
   #hadDamage = false;
+  /** Most by which the network's time has been ahead of the clocks that are right. */
+  #aheadMs = 0;
   /** True once a part of the order may be deleted. */
   #hadCompaction = false;
 
@@ -152,6 +163,9 @@ class ClusterWorld implements Surroundings {
       stamped: (incarnation, stamp) => this.#stamped(incarnation, stamp),
     });
   }
+
+  readonly machine = (host: string) =>
+    [...this.nodes, ...this.#twins].find((one) => one.host === host);
 
   /** Returns a source of random numbers for a purpose. */
   random(purpose: string): () => number {
@@ -244,9 +258,11 @@ class ClusterWorld implements Surroundings {
     this.isQuiet = true;
     const ended =
       nodes.length > 1 ? nodes[Math.floor(this.random('rest')() * nodes.length)]! : null;
+    const hasLate = plan.faults.some(({ kind }) => kind === 'messages lost');
+    // A card that arrives late looks like a wrong clock, until the next one arrives.
+    if (hasLate) await time.runUntil(time.monotonic() + QUIET_MS, () => this.#step());
     ended?.kill(false);
     // A card of the ended node that counts as lost can still arrive.
-    const hasLate = plan.faults.some(({ kind }) => kind === 'messages lost');
     const lateMs = hasLate ? plan.faultsMs + LATE_MS : 0;
     const quietMs = Math.max(time.monotonic() + plan.votingPeriodMs, lateMs) + QUIET_MS;
     await time.runUntil(quietMs, () => this.#step());
@@ -312,7 +328,11 @@ class ClusterWorld implements Surroundings {
   /** Checks that a wrong clock does not set the network's time, if only one is wrong. */
   #stamped(incarnation: string, stamp: number): void {
     const aheadMs = stamp - this.time.now();
-    if (aheadMs < AHEAD_MS || !this.plan.faults.every(({ kind }) => local.has(kind))) return;
+    // The time never goes back, so it remains ahead.
+    const isNew = aheadMs > this.#aheadMs;
+    this.#aheadMs = Math.max(aheadMs, this.#aheadMs);
+    if (!isNew || aheadMs < AHEAD_MS || !this.plan.faults.every(({ kind }) => local.has(kind)))
+      return;
     const settled = this.nodes.filter(({ steadyMs }) => steadyMs > CUT_OFF_MS);
     if (settled.length < 2 || !settled.some((node) => node.owns(incarnation))) return;
     const wrong = this.plan.faults.filter(({ kind }) => kind === 'node clock wrong');
@@ -442,9 +462,7 @@ class ClusterWorld implements Surroundings {
         return () => node.disk.empty();
       case 'disk slow':
         node.disk.slowMs = byMs;
-        return () => {
-          node.disk.slowMs = 0;
-        };
+        return () => Object.assign(node.disk, { slowMs: 0 });
       case 'bit flipped on disk':
         return this.#damage(node, () => node.disk.flip());
       case 'page torn':
@@ -475,18 +493,18 @@ class ClusterWorld implements Surroundings {
       case 'etcd full':
         return this.#fillEtcd();
       case 'order compacted':
+      case 'snapshot interrupted':
         node.kill(false);
+        node.isInterrupted = fault.kind === 'snapshot interrupted';
         return () => void this.#compact(node);
       case 'link cut':
         etcd.links.cut(from, to, !oneWay);
         return () => etcd.links.mend();
       case 'messages lost':
-        messages.lost = rate;
-        messages.repeated = rate;
+        Object.assign(messages, { lost: rate, repeated: rate });
         return () => Object.assign(messages, { lost: 0, repeated: 0 });
       case 'messages delayed':
-        messages.delayMs = byMs;
-        messages.reordered = 0.1;
+        Object.assign(messages, { delayMs: byMs, reordered: 0.1 });
         return () => Object.assign(messages, { delayMs: 0, reordered: 0 });
     }
   }
@@ -525,12 +543,13 @@ class ClusterWorld implements Surroundings {
     etcd.full(false);
     for (const client of this.clients) client.loss = 0;
     for (const node of nodes) {
+      node.isInterrupted = false;
       node.disk.empty();
       node.disk.slowMs = 0;
       node.setClock(0);
       node.resume();
-      if (node.isSound) void node.stopped.then(() => node.start());
-      else void node.replace().then(() => node.start());
+      if (!node.isSound) node.replace();
+      void node.stopped.then(() => node.start());
     }
   }
 
@@ -569,6 +588,16 @@ class ClusterWorld implements Surroundings {
     }
     // Once the faults have ended, all nodes have started.
     if (this.time.monotonic() < this.plan.faultsMs) node.start();
+  }
+
+  transfers(to: SimulatedNode, from: SimulatedNode): void {
+    const draw = this.random(`interruption of ${to.host}`);
+    if (!to.isInterrupted || draw() > INTERRUPTS) return;
+    to.isInterrupted = false;
+    const ends = draw() < 0.5 ? to : from;
+    this.tell('fault', `${ends.host} ends in the middle of a snapshot`);
+    ends.kill(draw() < 0.5);
+    ends.startLater();
   }
 
   /** Does what an operator does, or another program. etcd may be unavailable. */

@@ -16,6 +16,9 @@ const node = 'cluster/node/node.js';
 const ticker = 'cluster/node/ticker.js';
 const members = 'cluster/node/members.js';
 const client = 'cluster/etcd/client.js';
+const giver = 'cluster/peer/give.js';
+const taker = 'cluster/peer/take.js';
+const catchUp = 'cluster/peer/catch-up.js';
 
 /**
  * Bugs as edits: the file, the text that it contains once, and the text instead. Where two guards
@@ -227,6 +230,12 @@ const bugs: readonly (readonly [name: string, ...edits: Edit[]])[] = [
     ],
     [client, 'this.#first = this.#from(member + 1)[0].at;', ';'],
   ],
+  ['an interrupted snapshot keeps its place', [giver, 'this.#giving -= 1;', '']],
+  [
+    'a node proves a request with the same number again',
+    [taker, 'const nonce = options.newId();', 'const nonce = node;'],
+  ],
+  ['a node asks one peer only', [catchUp, 'reasons.push(', 'throw error; reasons.push(']],
   ['a watch of deleted batches waits', [client, 'if (!canceled)\n        return;', 'return;']],
 ];
 

@@ -36,7 +36,7 @@ const planWith = (fault: ClusterPlan['faults'][number]): ClusterPlan => ({
 });
 
 test.each([
-  ['order compacted', 'has a snapshot of'],
+  ['order compacted', 'installed: batch'],
   ['bit flipped on disk', 'damaged on disk'],
   ['page torn', 'damaged on disk'],
   ['power lost everywhere', 'starts'],
@@ -79,8 +79,15 @@ const empty = { seed: 1_061_028, clients: 1, clientLoss: 0.1, faults: [flip, cro
 const lossy = { kind: 'messages lost', at: 3_000, ms: 2_000, steps: 0, rate: 0.2 } as const;
 const late = { seed: 18, nodes: 3, faultsMs: 5_000, votingPeriodMs: 500, faults: [lossy] };
 
+const early = { kind: 'node clock wrong', at: 328, ms: 87, steps: 23, node: 2 } as const;
+const ahead = { seed: 20_273_137, members: 2, clients: 3, faults: [{ ...early, byMs: 5_000 }] };
+
+const loses = { ...lossy, at: 740, ms: 4_260, steps: 58 };
+
 // Plans that failed.
 test.each([
+  ['hears only one card, which is late', { seed: 595, clients: 6, faults: [loses] }],
+  ['moves the time before it knows the other clocks', { ...ahead, faultsMs: 1_000 }],
   ['has ended, and whose card arrives late', late],
   ['starts with an empty disk that is full', empty],
   ['has a leader of etcd for less than a look', brief],
