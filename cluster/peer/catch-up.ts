@@ -3,28 +3,18 @@
  * snapshot. It tries all peers, again and again, until one of them provides a valid snapshot. Then
  * the node opens its folder again.
  */
-import type { HostClock } from '../../engine/store/host-clock.js';
 import { sleep } from '../../engine/store/host-clock.js';
 import type { LaggingNode } from '../network.js';
 import { ClockOffsets, Members } from '../node/members.js';
 import { type Card, type Order, OrderError } from '../order/order.js';
 import { bounds, PeerError } from './proof.js';
+import { type TakeOptions, takeSnapshot } from './take.js';
 
-export interface CatchUpOptions {
-  host: HostClock;
+export interface CatchUpOptions extends TakeOptions {
   order: Order;
-  node: string;
-  /** Returns a new incarnation. */
-  newId: () => string;
   /** Folkmoot version, for the card. */
   version: string;
   signal: AbortSignal;
-  /**
-   * Replaces this node's data with a peer's snapshot, either completely or not at all.
-   * @throws {PeerError}
-   */
-  take(peer: Card, cards: readonly Card[], signal: AbortSignal): Promise<void>;
-  tell(line: string): void;
   /** Called with the reason whenever all peers have failed. */
   waiting(why: string): void;
 }
@@ -41,8 +31,9 @@ export async function catchUp(behind: LaggingNode, options: CatchUpOptions): Pro
   if (options.signal.aborted) end();
   const members = await announced(behind, options, (error) => ending.abort(error));
   try {
-    await untilTaken(options, ending.signal);
+    await untilTaken(behind, options, ending.signal);
   } finally {
+    options.clear();
     members.close();
     options.signal.removeEventListener('abort', end);
   }
@@ -82,10 +73,14 @@ async function announced(
   return members;
 }
 
-async function untilTaken(options: CatchUpOptions, signal: AbortSignal): Promise<void> {
+async function untilTaken(
+  behind: LaggingNode,
+  options: CatchUpOptions,
+  signal: AbortSignal,
+): Promise<void> {
   let last = '';
   for (;;) {
-    const why = await tryAll(options, signal);
+    const why = await tryAll(behind, options, signal);
     if (why === null) return;
     const text = `this node needs deleted batches, and no peer has a usable snapshot: ${why}`;
     if (text !== last) options.tell(text);
@@ -97,7 +92,11 @@ async function untilTaken(options: CatchUpOptions, signal: AbortSignal): Promise
 }
 
 /** Tries all peers. Returns null on success, or the reason why no peer has a usable snapshot. */
-async function tryAll(options: CatchUpOptions, signal: AbortSignal): Promise<string | null> {
+async function tryAll(
+  behind: LaggingNode,
+  options: CatchUpOptions,
+  signal: AbortSignal,
+): Promise<string | null> {
   const cards = await options.order.cards().catch((error: unknown) => {
     if (error instanceof OrderError && error.code === 'UNAVAILABLE') return error.message;
     throw error;
@@ -109,7 +108,7 @@ async function tryAll(options: CatchUpOptions, signal: AbortSignal): Promise<str
   const reasons: string[] = [];
   for (const peer of peers) {
     try {
-      await options.take(peer, cards, signal);
+      await takeSnapshot(peer, cards, behind, options, signal);
       return null;
     } catch (error) {
       signal.throwIfAborted();

@@ -13,11 +13,9 @@ import type { LaggingNode } from '../network.js';
 import { type CatchUpOptions, catchUp } from './catch-up.js';
 import { bounds, PeerError, type SnapshotDescription } from './proof.js';
 import { runInSubprocess } from './subprocess.js';
-import { type ReceiveOptions, receiveSnapshot, type TakePorts, takeSnapshot } from './take.js';
+import { type ReceiveOptions, type ReceivePorts, receiveSnapshot, type TakePorts } from './take.js';
 
-type HttpPorts = Pick<ReceiveOptions, 'host' | 'newId' | 'ask' | 'save'>;
-
-interface FetchOptions extends Omit<ReceiveOptions, keyof HttpPorts> {
+interface FetchOptions extends Omit<ReceiveOptions, keyof ReceivePorts> {
   file: string;
   tls?: EtcdTls | undefined;
 }
@@ -26,7 +24,7 @@ interface FetchOptions extends Omit<ReceiveOptions, keyof HttpPorts> {
 export const fetchSnapshot = ({ file, tls, ...rest }: FetchOptions): Promise<SnapshotDescription> =>
   receiveSnapshot({ ...rest, ...httpPorts(file, tls) });
 
-const httpPorts = (file: string, tls?: EtcdTls): HttpPorts => ({
+const httpPorts = (file: string, tls?: EtcdTls): ReceivePorts => ({
   host: hostClock,
   newId: randomUUID,
   ask: (to, sent, signal) => ask(to, sent, { tls, signal }),
@@ -66,9 +64,7 @@ async function ask(
   return { status: answer.statusCode!, headers: answer.headers, body: answer };
 }
 
-interface FolderOptions extends Omit<CatchUpOptions, 'host' | 'newId' | 'take'> {
-  /** From `checkedSecret`. */
-  secret: string;
+interface FolderOptions extends Omit<CatchUpOptions, keyof TakePorts> {
   tls?: EtcdTls | undefined;
   /** Verifies every signature in a snapshot too. */
   verifyAll: boolean;
@@ -79,27 +75,19 @@ export async function catchUpFolder(behind: LaggingNode, options: FolderOptions)
   const { folder } = behind;
   const received = join(folder, receivedName);
   const file = join(received, 'data.mdb');
-  const ports: TakePorts = {
-    ...httpPorts(file, options.tls),
-    free: () => freeBytes(folder) - limits.freeSpaceBytes,
-    check(expected, signal, onProgress) {
-      const task = { expected, folder: received, signatures: options.verifyAll };
-      return runInSubprocess({ do: 'check', ...task }, signal, onProgress);
-    },
-    install: () => replaceData(folder, file),
-  };
-  const clear = () => rmSync(received, { recursive: true, force: true });
   const release = lockFolder(folder);
   try {
     await catchUp(behind, {
-      ...{ ...options, ...ports },
-      take(peer, cards, signal) {
-        clear();
-        return takeSnapshot(peer, cards, behind, { ...options, ...ports }, signal);
+      ...{ ...options, ...httpPorts(file, options.tls) },
+      free: () => freeBytes(folder) - limits.freeSpaceBytes,
+      check(expected, signal, onProgress) {
+        const task = { expected, folder: received, signatures: options.verifyAll };
+        return runInSubprocess({ do: 'check', ...task }, signal, onProgress);
       },
+      install: () => replaceData(folder, file),
+      clear: () => rmSync(received, { recursive: true, force: true }),
     });
   } finally {
-    clear();
     release();
   }
 }

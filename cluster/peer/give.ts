@@ -3,6 +3,7 @@
  * One snapshot is sent at a time. The network and the disk are ports, so that the same code runs in
  * a simulated cluster.
  */
+import type { IncomingMessage } from 'node:http';
 import { parseUnique } from '../../engine/protocol/repeated-members.js';
 import type { HostClock } from '../../engine/store/host-clock.js';
 import {
@@ -39,11 +40,7 @@ interface SnapshotSource {
   clear(): void;
 }
 
-interface GivenRequest {
-  method?: string | undefined;
-  url?: string | undefined;
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-}
+type GivenRequest = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
 export interface GivenResponse {
   /** Aborts once the peer has disconnected. */

@@ -27,7 +27,7 @@ export interface PeerAnswer {
 }
 
 /** Network of a node that takes a snapshot, and the place for the bytes. */
-interface ReceivePorts {
+export interface ReceivePorts {
   host: HostClock;
   /** Returns a random id. */
   newId(): string;
@@ -48,16 +48,22 @@ export interface TakePorts extends ReceivePorts {
     onProgress: (entries: number, of: number) => void,
   ): Promise<unknown>;
   /** Replaces the data of this node with the saved bytes, completely or not at all. */
-  install(): void | Promise<void>;
+  install(): void;
+  /** Deletes the saved bytes. */
+  clear(): void;
 }
 
 export interface TakeOptions extends TakePorts {
+  /** From `checkedSecret`. */
   secret: string;
   node: string;
   tell(line: string): void;
 }
 
-/** @throws {PeerError} */
+/**
+ * Replaces this node's data with a peer's snapshot, either completely or not at all.
+ * @throws {PeerError}
+ */
 export async function takeSnapshot(
   { node, peer }: Card,
   cards: readonly Card[],
@@ -68,6 +74,7 @@ export async function takeSnapshot(
   const { host, tell } = options;
   const { log, epoch, genesis } = founding;
   const network = genesis.network_id;
+  options.clear();
   const { version } = await receiveSnapshot({
     ...{ ...options, from: peer, network, signal },
     accept({ bytes, ...snapshot }) {
@@ -93,7 +100,7 @@ export async function takeSnapshot(
     toldAt = host.monotonic();
     tell(`snapshot of node ${node}: ${percent(entries, of)} of entries checked`);
   });
-  await options.install();
+  options.install();
   tell(`snapshot of node ${node} installed: batch ${version}`);
 }
 

@@ -3,7 +3,6 @@ import { ClusterNetwork, type LaggingNode } from '../../cluster/network.js';
 import { EtcdOrder } from '../../cluster/order/etcd.js';
 import { OrderError } from '../../cluster/order/order.js';
 import { catchUp } from '../../cluster/peer/catch-up.js';
-import { takeSnapshot } from '../../cluster/peer/take.js';
 import { ProcessClock, type SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedDisk } from '../../cluster/simulated/disk.js';
 import type { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
@@ -279,10 +278,8 @@ export class SimulatedNode {
 
   #catchUp(behind: LaggingNode, order: EtcdOrder, clock: ProcessClock): Promise<void> {
     const { ports } = new SimulatedPeer(this, clock, this.#world);
-    const options = { ...ports, order, newId: this.#newId, version: '' };
-    return catchUp(behind, {
-      ...{ ...options, signal: new AbortController().signal, waiting: () => {} },
-      take: (peer, cards, signal) => takeSnapshot(peer, cards, behind, options, signal),
-    });
+    const { signal } = new AbortController();
+    const about = { order, signal, newId: this.#newId, version: '', waiting: () => {} };
+    return catchUp(behind, { ...ports, ...about });
   }
 }

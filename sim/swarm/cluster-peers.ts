@@ -93,6 +93,7 @@ export class SimulatedPeer {
         await checkSnapshot(store!, expected, { signatures: false, onProgress: () => {} });
       },
       install: () => disk.replace(store!),
+      clear: () => {},
     };
   }
 
