@@ -3,6 +3,7 @@
  * simulated clusters tests all that nodes promise: test/sim/swarm.
  */
 import { createVerifier, Network, type Signatory, StoreError } from 'folkmoot';
+import type { OrderedBatch } from '../../dist/cluster/order/order.js';
 import { agents, expectSame, openNode, registration } from '../support/cluster/nodes.js';
 import { MemoryOrder } from '../support/cluster/order.js';
 import { temporaryFolder } from '../support/fixture.js';
@@ -16,17 +17,11 @@ test('nodes: --verify-all finds an invalid signature admitted by another node', 
   const careful = await openNode(order, { name: 'n2', verifyAll: true });
   expect(await careless.submit(registration(ada))).toMatchObject(accepted);
   await expectSame(order, [careless, careful]);
-  const { position: _, ...batch } = order.batch(1);
+  const [{ position: _, ...batch }] = order.batches as [OrderedBatch];
   const forged = { ...registration(bob), signature: '0'.repeat(128) };
-  const incarnation = 'forger';
-  order.join('n3', incarnation);
-  order.append({
-    ...batch,
-    node: 'n3',
-    incarnation,
-    k: 1,
-    inputs: [{ request: forged, spender: '' }],
-  });
+  const forger = { node: 'n3', incarnation: 'forger', k: 1 };
+  await order.other.join('n3', 'forger');
+  await order.other.append({ ...batch, ...forger, inputs: [{ request: forged, spender: '' }] });
   await expect.poll(() => careful.fatal.map(({ message }) => message)).toHaveLength(1);
   expect(careful.fatal[0]).toMatchObject({ code: 'FOREIGN', problem: 'REQUEST_UNVERIFIED' });
 });
@@ -35,10 +30,11 @@ test('nodes: stop on diverged digests and name the entry', async () => {
   const order = new MemoryOrder();
   const one = await openNode(order, { name: 'n1' });
   await one.submit(registration(ada));
-  const { position: _, ...batch } = order.batch(1);
+  const [{ position: _, ...batch }] = order.batches as [OrderedBatch];
   const witness = { seq: 1, digest: 'f'.repeat(64) };
-  order.join('n2', 'other');
-  order.append({ ...batch, node: 'n2', incarnation: 'other', k: 1, witness, inputs: [] });
+  const other = { node: 'n2', incarnation: 'other', k: 1 };
+  await order.other.join('n2', 'other');
+  await order.other.append({ ...batch, ...other, witness, inputs: [] });
   await expect.poll(() => one.fatal.map(({ message }) => message)).toHaveLength(1);
   expect(one.fatal[0]!.message).toMatch(/diverged: entry 1 has digest ffff.* at node n2/);
 });
@@ -58,7 +54,7 @@ test('nodes: refuse to start with another parameter, order or folder', async () 
   await expect(alone).rejects.toThrow(StoreError);
   await expect(alone).rejects.toMatchObject({ problem: 'CLUSTER_FOLDER' });
   // Empties the order, as if an earlier state had been restored.
-  order.batches.length = 0;
+  await order.delete('order');
   const restored = openNode(order, { path });
   await expect(restored).rejects.toMatchObject({ problem: 'ORDER_BEHIND' });
   await verifier.close();
@@ -68,7 +64,7 @@ test('nodes: stop when the order is emptied', async () => {
   const order = new MemoryOrder();
   const node = await openNode(order);
   await node.submit(registration(ada));
-  order.batches.length = 0;
+  node.door.announce = async () => ({ version: 0, revision: 0 });
   await expect.poll(() => node.fatal.length, { timeout: 30_000 }).toBe(1);
   expect(node.fatal[0]).toMatchObject({ problem: 'ORDER_BEHIND' });
 });

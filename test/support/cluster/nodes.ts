@@ -1,4 +1,4 @@
-/** Cluster nodes in this process that share an in-memory order, with agents. */
+/** Cluster nodes in this process that share an order, with agents. */
 import {
   composeProposal,
   composeRegister,
@@ -16,7 +16,7 @@ import { ClusterNetwork } from '../../../dist/cluster/network.js';
 import { admit } from '../../../dist/engine/admit/admit.js';
 import { hostClock } from '../../../dist/engine/store/host-clock.js';
 import { signatoryOf } from '../fixture.js';
-import { Door, type MemoryOrder } from './order.js';
+import type { Door, MemoryOrder } from './order.js';
 
 export interface TestNode {
   network: ClusterNetwork;
@@ -33,7 +33,6 @@ export interface TestNodeOptions {
   name?: string;
   path?: string;
   genesis?: Partial<NetworkOptions['genesis']>;
-  door?: Door;
   verifier?: VerifierKind;
   verifyAll?: boolean;
   /** Milliseconds by which the node's clock is ahead. */
@@ -46,7 +45,7 @@ export async function openNode(
   options: TestNodeOptions = {},
 ): Promise<TestNode> {
   const { name = 'n1', path, genesis = {}, verifyAll = false, aheadMs = 0 } = options;
-  const door = options.door ?? new Door(order);
+  const door = order.open(name);
   const verifier = createVerifier(options.verifier ?? 'inline');
   const fatal: Error[] = [];
   const warnings: string[] = [];

@@ -1,158 +1,86 @@
-/** An in-memory order, and a connection per node that can lose all traffic. */
+/** An order in a simulated etcd, at the pace of this machine's clock. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EtcdOrder } from '../../../dist/cluster/order/etcd.js';
 import {
-  type Batch,
-  type Card,
   decodeBatch,
-  encodeBatch,
-  type Founding,
-  type Order,
-  OrderError,
   type OrderedBatch,
-  type OrderHealth,
   type Position,
 } from '../../../dist/cluster/order/order.js';
+import { SimulatedTime } from '../../../dist/cluster/simulated/clock.js';
+import { SimulatedEtcd } from '../../../dist/cluster/simulated/etcd.js';
 
-/** Stores batches as bytes, as an order on other machines does. */
+const networkId = 'devnet';
+const prefix = `folkmoot/network/${networkId}/`;
+
 export class MemoryOrder {
-  founding: Founding | null = null;
-  readonly batches: Buffer[] = [];
-  readonly names = new Map<string, string>();
-  readonly cards = new Map<string, Card>();
-  readonly #waiting = new Set<() => void>();
+  readonly #clock = new SimulatedTime(Date.now());
+  readonly #etcd: SimulatedEtcd;
+  /** Connection of another program. */
+  readonly other: Door;
 
-  batch(version: number): OrderedBatch {
-    const bytes = this.batches[version - 1]!;
-    return { ...decodeBatch(bytes), position: { version, revision: version * 3 } };
+  constructor() {
+    this.#etcd = new SimulatedEtcd({ clock: this.#clock, random: Math.random, members: 1 });
+    this.other = this.open('other');
+    void this.#pass();
+  }
+
+  open(host: string): Door {
+    const connect = (endpoint: string) => this.#etcd.connect(endpoint, host);
+    return new Door(host, this.#etcd, { clock: this.#clock, connect });
+  }
+
+  get batches(): OrderedBatch[] {
+    const { newest } = this.#etcd;
+    const found: OrderedBatch[] = [];
+    for (let revision = 1; revision <= newest.revision; revision += 1) {
+      for (const { key, value, version } of newest.changesAt(revision)) {
+        if (key.toString() !== `${prefix}order`) continue;
+        found.push({ ...decodeBatch(value), position: { version, revision } });
+      }
+    }
+    return found;
   }
 
   get head(): Position {
-    return { version: this.batches.length, revision: this.batches.length * 3 };
+    return this.batches.at(-1)?.position ?? { version: 0, revision: 0 };
   }
 
-  join(node: string, incarnation: string): void {
-    this.names.set(node, `${incarnation}:0`);
-  }
-
-  append(batch: Batch): void {
-    const { node, incarnation, k } = batch;
-    const last = this.names.get(node);
-    if (last === `${incarnation}:${k}`) return;
-    if (last !== `${incarnation}:${k - 1}`) throw fenced(node);
-    this.names.set(node, `${incarnation}:${k}`);
-    this.batches.push(encodeBatch(batch));
-    this.news();
-  }
-
-  tell(card: Card): void {
-    const { node, incarnation } = card;
-    if (!this.names.get(node)?.startsWith(`${incarnation}:`)) throw fenced(node);
-    this.cards.set(card.node, card);
-    this.news();
-  }
-
-  news(): void {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
-    for (const resume of waiting) resume();
-  }
-
-  /** Resolves at the next change or abort. */
-  change(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const resume = () => {
-        signal.removeEventListener('abort', resume);
-        resolve();
-      };
-      this.#waiting.add(resume);
-      signal.addEventListener('abort', resume);
-    });
-  }
-}
-
-const fenced = (node: string) => new OrderError('NODE_NAME_TAKEN', { node });
-
-const lost = () => new OrderError('ETCD_UNAVAILABLE', { message: 'connection lost' });
-
-/** A node's connection to the order. */
-export class Door implements Order {
-  readonly #order: MemoryOrder;
-  /** True to lose all traffic. */
-  shut = false;
-  constructor(order: MemoryOrder) {
-    this.#order = order;
-  }
-
-  async found(mine: Founding): Promise<Founding> {
-    this.#order.founding ??= structuredClone(mine);
-    return structuredClone(this.#order.founding);
-  }
-
-  async join(node: string, incarnation: string): Promise<void> {
-    this.#order.join(node, incarnation);
-  }
-
-  async head(): Promise<Position> {
-    return this.#order.head;
-  }
-
-  async append(batch: Batch): Promise<void> {
-    await this.#pass();
-    this.#order.append(batch);
-    await this.#pass();
-  }
-
-  async follow(
-    from: Position,
-    take: (batch: OrderedBatch) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    let next = from.version + 1;
-    while (!signal.aborted) {
-      if (next > this.#order.batches.length || this.shut) {
-        await this.#order.change(signal);
-        continue;
-      }
-      await take(this.#order.batch(next));
-      next += 1;
-    }
-  }
-
-  async trim(): Promise<void> {}
-
-  async isAppended(): Promise<boolean> {
-    return true;
-  }
-
-  async announce(card: Card): Promise<Position> {
-    await this.#pass();
-    this.#order.tell(card);
-    const { head } = this.#order;
-    // Further batches may arrive meanwhile.
-    await this.#pass();
-    return head;
-  }
-
-  async health(): Promise<OrderHealth> {
-    return { members: 1, answering: this.shut ? 0 : 1, leader: !this.shut };
-  }
-
-  async cards(): Promise<Card[]> {
-    return [...this.#order.cards.values()];
-  }
-
-  async watchCards(tell: (card: Card) => void, signal: AbortSignal): Promise<void> {
-    const seen = new Map<string, Card>();
-    while (!signal.aborted) {
-      for (const [node, card] of this.#order.cards) {
-        if (!this.shut && seen.get(node) !== card) tell(card);
-        seen.set(node, card);
-      }
-      await this.#order.change(signal);
-    }
+  /** Deletes all keys that begin with a name. */
+  async delete(name: string): Promise<void> {
+    await this.other.client.delete({ prefix: prefix + name });
   }
 
   async #pass(): Promise<void> {
-    if (this.shut) throw lost();
+    let isOver = false;
+    onTestFinished(() => {
+      isOver = true;
+    });
+    const began = performance.now();
+    while (!isOver) {
+      await this.#clock.runUntil(performance.now() - began, () => true);
+      await sleep(1);
+    }
+  }
+}
+
+/** A host's connection to the order. */
+export class Door extends EtcdOrder {
+  readonly #host: string;
+  readonly #etcd: SimulatedEtcd;
+
+  constructor(
+    host: string,
+    etcd: SimulatedEtcd,
+    ports: Pick<ConstructorParameters<typeof EtcdOrder>[0], 'clock' | 'connect'>,
+  ) {
+    super({ endpoints: etcd.endpoints, networkId, ...ports });
+    this.#host = host;
+    this.#etcd = etcd;
+  }
+
+  /** True to lose all traffic. */
+  set shut(isShut: boolean) {
+    if (isShut) this.#etcd.links.cut(this.#host, 'm1', true);
+    else this.#etcd.links.mend();
   }
 }
