@@ -174,8 +174,9 @@ export class ClusterNode {
       node,
       alive: () => this.#members.alive(),
       now: () => this.#time.now(),
-      deadline: () => (this.#refuseClock() ? null : inner.nextDeadline()),
-      tick: () => this.#appender.ask(null),
+      deadline: () => inner.nextDeadline(),
+      // The clock may be right before the next batch, so the node looks again.
+      tick: () => (this.#refuseClock() ? sleep(host, bounds.cardMs) : this.#appender.ask(null)),
     });
     this.#trimmer = new Trimmer({
       order,

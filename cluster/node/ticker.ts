@@ -16,7 +16,7 @@ interface TickerOptions {
   /** Returns network time at this node. */
   now(): number;
   deadline(): number | null;
-  /** Appends an empty batch. Resolves once the batch is applied or its outcome is unknown. */
+  /** Appends an empty batch, if the node can. Resolves once the deadline may be tried again. */
   tick(): Promise<unknown>;
 }
 

@@ -1,5 +1,5 @@
 /** A node that needs deleted batches automatically gets a snapshot from a peer. */
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbStore, SCHEMA_VERSION, tables } from 'folkmoot';
 import { readTls } from '../../../dist/cluster/etcd/wire.js';
@@ -83,43 +83,6 @@ describe.skipIf(!hasEtcd)('snapshots from a peer', () => {
     const n2 = await start('n2', { args });
     const isThere = /snapshot of node n1 installed/.test(n2.stderr());
     expect(isThere).toBe(point === 'snapshot.checked');
-    const told = [await insist([n2], update(ada), 0)];
-    await expectTogether([n1, n2]);
-    await expectKept([n1, n2], told);
-  });
-
-  test('recovers when it and its peer are killed during the transfer', async () => {
-    const { secret, file } = secretFile();
-    const running = await etcd();
-    const args = await peerArgs(file);
-    const { n1, order, start } = await trimmedTown(running, { args });
-    const { log } = await order.found({} as never);
-    const fake = await fakePeer(order, (response, nonce) =>
-      proven(
-        response,
-        { secret, nonce },
-        {
-          protocol: 1,
-          network: 'town',
-          log,
-          version: 1_000,
-          bytes: 50_000,
-          sha256: '0'.repeat(64),
-        },
-        Buffer.alloc(20_000),
-      ),
-    );
-    const n2 = await start('n2', { args: await peerArgs(file), early: true });
-    const half = join(n2.folder, 'received.tmp/data.mdb');
-    await expect.poll(() => existsSync(half) && readFileSync(half).length, soon).toBe(20_000);
-    expect(await readiness(n2)).toMatch(/^503 CATCHING_UP/);
-    await n2.signal('SIGKILL');
-    expect(existsSync(half)).toBe(true);
-    fake.answer = (response) => response.destroy();
-    await n1.signal('SIGKILL');
-    await n1.restart();
-    await n2.restart();
-    await expect.poll(() => readiness(n2), soon).toBe('200');
     const told = [await insist([n2], update(ada), 0)];
     await expectTogether([n1, n2]);
     await expectKept([n1, n2], told);

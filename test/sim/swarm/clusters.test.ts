@@ -84,8 +84,14 @@ const ahead = { seed: 20_273_137, members: 2, clients: 3, faults: [{ ...early, b
 
 const loses = { ...lossy, at: 740, ms: 4_260, steps: 58 };
 
+const behind = { ...early, at: 1_155, ms: 1_682, steps: 140, node: 1, byMs: -300 };
+const far = { ...behind, at: 4_285, ms: 424, steps: 59, byMs: 60_000 };
+const other = { ...behind, at: 6_985, ms: 5_684, steps: 75, node: 2, byMs: 5_000 };
+const quiet = { seed: 20_286_154, nodes: 2, faultsMs: 10_000, faults: [behind, far, other] };
+
 // Plans that failed.
 test.each([
+  ['refuses deadlines until its clock is right', { ...quiet, clients: 4, clientLoss: 0.02 }],
   ['hears only one card, which is late', { seed: 595, clients: 6, faults: [loses] }],
   ['moves the time before it knows the other clocks', { ...ahead, faultsMs: 1_000 }],
   ['has ended, and whose card arrives late', late],
