@@ -373,7 +373,7 @@ export class ClusterNode {
   }
 
   #is(state: NodeState): boolean {
-    return this.#states.getSnapshot().matches(state);
+    return this.#states.getSnapshot().value === state;
   }
 
   #fail(error: Error): void {

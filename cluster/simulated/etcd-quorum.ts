@@ -265,7 +265,7 @@ export class Quorum {
   #acknowledge(voter: Voter, end: number, term: number): void {
     if (this.#term !== term || voter.acknowledged >= end) return;
     voter.acknowledged = end;
-    this.#commit();
+    if (this.#leader && end > this.#leader.known) this.#commit();
   }
 
   #commit(): void {

@@ -453,6 +453,7 @@ const asksFor = (operation: RequestOp): { key: Uint8Array } =>
  * with nothing.
  */
 function putsTwice(operations: readonly RequestOp[]): boolean {
+  if (operations.length < 2) return false;
   const deletions = operations.flatMap((one) => one.request_delete_range ?? []);
   const put = new Set<string>();
   for (const { request_put } of operations) {

@@ -256,7 +256,7 @@ export class OrderChecks {
   /** A batch takes the number after the last one of the process that has the node's name. */
   #appended({ version, value }: Change, taken: Change | null): void {
     this.version = version;
-    if (this.foreign.has(value.toString())) return;
+    if (this.#isForeign(value)) return;
     const [, incarnation, k] = HOLDER.exec(taken?.value.toString() ?? '') ?? [];
     const before = this.#holders.get(taken?.key.toString() ?? '');
     if (k === undefined || before !== `${incarnation}:${Number(k) - 1}`) {
@@ -274,8 +274,12 @@ export class OrderChecks {
     this.#stamped(incarnation!, Number(head.stamp));
   }
 
+  #isForeign(value: Buffer): boolean {
+    return this.foreign.size > 0 && this.foreign.has(value.toString());
+  }
+
   #card({ key, value }: Change): void {
-    if (this.foreign.has(value.toString())) return;
+    if (this.#isForeign(value)) return;
     const name = key.toString();
     const card = JSON.parse(value.toString()) as Card;
     const { revision } = card.position;
