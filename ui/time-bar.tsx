@@ -16,6 +16,14 @@ import { controlledRun, controlWorld, RunSpeed, RunUntil, Speed } from './world-
 const speeds = [0.1, 0.25, 0.5, 1, 2, 5, 10, 25, 100, 1_000];
 const ADDRESS_MS = 250;
 
+/** Key, kind, direction and icon. */
+const steps = [
+  ['[', 'block', false, 'M2 2H4.5V14H2ZM14 2 5 8 14 14Z'],
+  [',', 'event', false, 'M11.5 2 3.5 8 11.5 14Z'],
+  ['.', 'event', true, 'M4.5 2 12.5 8 4.5 14Z'],
+  [']', 'block', true, 'M11.5 2H14V14H11.5ZM2 2 11 8 2 14Z'],
+] as const;
+
 export function TimeBar() {
   useAddress();
   const { mode, speed, head, follows } = clock.value;
@@ -24,8 +32,17 @@ export function TimeBar() {
   const run = runAtHand();
   const still = run ? run.clock.paused : mode === 'paused' || (mode === 'live' && !follows);
   const atEnd = here.entry >= head.entry;
-  const step = (by: 'event' | 'entry' | 'block', forward: boolean) => () =>
-    postToWorker({ do: 'step', by, forward });
+  const step = ([key, by, forward, path]: (typeof steps)[number]) => (
+    <button
+      key={key}
+      type="button"
+      onClick={() => postToWorker({ do: 'step', by, forward })}
+      aria-label={`${forward ? 'Next' : 'Previous'} ${by}`}
+      title={key}
+    >
+      <Icon path={path} />
+    </button>
+  );
   return (
     <section class="clock" aria-label="Playback">
       <div class="controls">
@@ -37,12 +54,7 @@ export function TimeBar() {
         >
           <Icon path={still ? 'M4 2 14 8 4 14Z' : 'M3 2H6.5V14H3ZM9.5 2H13V14H9.5Z'} />
         </button>
-        <button type="button" onClick={step('block', false)} aria-label="Previous block" title="[">
-          <Icon path="M2 2H4.5V14H2ZM14 2 5 8 14 14Z" />
-        </button>
-        <button type="button" onClick={step('event', false)} aria-label="Previous event" title=",">
-          <Icon path="M11.5 2 3.5 8 11.5 14Z" />
-        </button>
+        {steps.slice(0, 2).map(step)}
         {run ? (
           <button
             type="button"
@@ -52,14 +64,7 @@ export function TimeBar() {
             Step
           </button>
         ) : (
-          <>
-            <button type="button" onClick={step('event', true)} aria-label="Next event" title=".">
-              <Icon path="M4.5 2 12.5 8 4.5 14Z" />
-            </button>
-            <button type="button" onClick={step('block', true)} aria-label="Next block" title="]">
-              <Icon path="M11.5 2H14V14H11.5ZM2 2 11 8 2 14Z" />
-            </button>
-          </>
+          steps.slice(2).map(step)
         )}
         {run ? (
           <RunSpeed speed={run.clock.speed} />
@@ -114,12 +119,11 @@ function Icon({ path }: { path: string }) {
 
 /** Synchronizes the position and the `at` parameter in the address, in both directions. */
 function useAddress(): void {
-  const { mode } = clock.value;
-  const entry = position.value?.entry;
-  const live = mode === 'live';
+  const { mode, goal } = clock.value;
   /** Last value that this hook wrote. Following it would jump back. */
   const written = useRef(place.peek().query.get('at'));
-  const target = live ? null : entry;
+  // The clock of the page is unknown until its first position, which may come before the goal.
+  const target = position.value ? goal : undefined;
   useEffect(() => {
     if (target === undefined || mode === 'playing') return;
     const timer = setTimeout(() => {
@@ -235,13 +239,6 @@ interface ShownSpan {
   last: number;
 }
 
-const keySteps: Record<string, { by: 'event' | 'block'; forward: boolean }> = {
-  ',': { by: 'event', forward: false },
-  '.': { by: 'event', forward: true },
-  '[': { by: 'block', forward: false },
-  ']': { by: 'block', forward: true },
-};
-
 /**
  * The worker decides between pause and play, because the page's state may be slightly out of date.
  */
@@ -258,8 +255,8 @@ const isTyping = (target: EventTarget | null) =>
 
 function pressKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-  const step = keySteps[event.key];
-  if (step) postToWorker({ do: 'step', ...step });
+  const step = steps.find(([key]) => key === event.key);
+  if (step) postToWorker({ do: 'step', by: step[1], forward: step[2] });
   else if (event.key === ' ') {
     // When a control has the focus, space activates that control.
     if (event.target instanceof HTMLElement && event.target.closest('button, summary, a')) return;
@@ -280,14 +277,12 @@ function findAgent(): void {
   if (place.peek().view !== 'agents') go(href('agents'));
 }
 
-async function fillScreen(): Promise<void> {
-  try {
-    if (document.fullscreenElement) await document.exitFullscreen();
-    else await document.documentElement.requestFullscreen();
-  } catch {
-    // The browser may refuse full screen.
-  }
-}
+/** The browser may refuse full screen. */
+const fillScreen = () =>
+  (document.fullscreenElement
+    ? document.exitFullscreen()
+    : document.documentElement.requestFullscreen()
+  ).catch(() => {});
 
 export function useKeys(): void {
   useEffect(() => {

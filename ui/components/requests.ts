@@ -1,9 +1,9 @@
 /** Requests to the server: errors, paginated lists, a fetch hook, cluster state and scenario. */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerOf } from '../../api/contract/route.js';
 import type { ClusterView } from '../../api/contract/server.js';
-import type { ScenarioView, shownReads } from '../../api/contract/views.js';
+import type { shownReads } from '../../api/contract/views.js';
 import { askWorker } from '../data/connect.js';
 import { canAsk, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
@@ -56,6 +56,7 @@ export function useFetch<T>(
   const [state, set] = useState<FetchState<T> & { of: string }>({ is: 'coming', of: key });
   const [turn, again] = useState(0);
   const asked = useRef(0);
+  const coming = useRef<Promise<unknown>>(null);
   const anew = () => again((count) => count + 1);
   useEffect(() => {
     let wanted = true;
@@ -68,11 +69,17 @@ export function useFetch<T>(
       set({ is: 'coming', why, of: key });
       timer = setTimeout(anew, LEAST_FETCH_MS);
     };
-    const ask = () => {
+    const ask = async () => {
+      // The server replays its log for each read of a past entry, also if the page has moved on.
+      await coming.current;
+      if (!wanted) return;
       asked.current = performance.now();
-      fetching().then((got) => wanted && set({ is: 'here', data: got, of: key }), fail);
+      coming.current = fetching().then(
+        (got) => wanted && set({ is: 'here', data: got, of: key }),
+        fail,
+      );
     };
-    timer = setTimeout(ask, Math.max(0, asked.current + leastMs - performance.now()));
+    timer = setTimeout(() => void ask(), Math.max(0, asked.current + leastMs - performance.now()));
     return () => {
       wanted = false;
       clearTimeout(timer);
@@ -118,13 +125,6 @@ interface Groups {
   places: ReadonlyMap<string, number>;
 }
 
-/** Title, question, seed and verdict of a run. */
-export type Identity = Pick<ScenarioView, 'title' | 'question' | 'seed' | 'verdict' | 'reported'>;
-
-/** Null until a scenario is loaded, and on a server without one. */
-export const identity = signal<Identity | null>(null);
-export const groups = signal<Groups | null>(null);
-
 /** The scenario's graph. Edges join positions in `ids`. */
 export interface Graph {
   topology: string;
@@ -134,14 +134,19 @@ export interface Graph {
   edges: readonly (readonly [number, number])[];
 }
 
-/** Null until it is loaded, and on a server that does not know the graph. */
-export const graph = signal<Graph | null>(null);
+type Scenario = AnswerOf<(typeof shownReads)['scenario']>;
 
-const labels = signal<Readonly<Record<string, string>>>({});
+/** Null until a scenario is loaded, and on a server without one. */
+export const identity = signal<Scenario | null>(null);
+export const groups = computed(() => identity.value && grouped(identity.value.groups));
+/** Null also on a server that does not know the graph. */
+export const graph = computed(() => identity.value && graphIn(identity.value));
 
 /** Returns the name that an option has in election data, or its own. */
-export const labelOption = (name: string): string =>
-  cleanText(Object.hasOwn(labels.value, name) ? labels.value[name]! : name, 64);
+export function labelOption(name: string): string {
+  const labels = identity.value?.labels ?? {};
+  return cleanText(Object.hasOwn(labels, name) ? labels[name]! : name, 64);
+}
 
 /** Epoch at the last request. */
 let askedEpoch: string | undefined;
@@ -153,18 +158,11 @@ export function useScenario(): Groups | null {
   useEffect(() => {
     if (!known || askedEpoch === epoch) return;
     askedEpoch = epoch;
-    groups.value = null;
     identity.value = null;
-    graph.value = null;
-    labels.value = {};
     const ask = async (): Promise<void> => {
       try {
-        const found = await data<AnswerOf<(typeof shownReads)['scenario']>>('/api/v1/scenario');
-        if (askedEpoch !== epoch) return;
-        groups.value = grouped(found.groups);
-        identity.value = found;
-        graph.value = graphIn(found);
-        labels.value = found.labels ?? {};
+        const found = await data<Scenario>('/api/v1/scenario');
+        if (askedEpoch === epoch) identity.value = found;
       } catch (error) {
         // Without a scenario, the view does not offer banding by group.
         if (!(error instanceof RefusedError) || error.reason !== 'BEING_MADE') return;
@@ -176,10 +174,7 @@ export function useScenario(): Groups | null {
   return groups.value;
 }
 
-function graphIn({
-  graph: found,
-  groups: all,
-}: AnswerOf<(typeof shownReads)['scenario']>): Graph | null {
+function graphIn({ graph: found, groups: all }: Scenario): Graph | null {
   if (!found?.edges) return null;
   const edges = found.edges.map(([one, other]) => [one!, other!] as const);
   const ids = all.flatMap(({ agents: own }) => own);
@@ -187,7 +182,7 @@ function graphIn({
   return { topology: found.topology, ids, groups: groupsOf, edges };
 }
 
-function grouped(all: ScenarioView['groups']): Groups | null {
+function grouped(all: Scenario['groups']): Groups | null {
   const places = new Map(all.flatMap(({ agents: ids }, place) => ids.map((id) => [id, place])));
   return all.length === 0 ? null : { names: all.map(({ name }) => name), places };
 }

@@ -134,7 +134,7 @@ export type Command =
   /** Pauses or plays. */
   | { do: 'toggle' }
   | { do: 'seek'; entry: number }
-  | { do: 'step'; by: 'event' | 'entry' | 'block'; forward: boolean }
+  | { do: 'step'; by: 'event' | 'block'; forward: boolean }
   | { do: 'speed'; speed: number }
   | { do: 'focus'; block: number | null };
 

@@ -139,7 +139,7 @@ const copyOf = (snapshot: Snapshot): Snapshot => ({
   totals: { ...snapshot.totals },
 });
 
-export type StepBy = 'event' | 'entry' | 'block';
+export type StepBy = 'event' | 'block';
 
 interface Step {
   by: StepBy;
@@ -153,13 +153,12 @@ interface Step {
 }
 
 /**
- * Finds a step's target: the next or previous event, entry or block, or else the end of the log.
+ * Finds a step's target: the next or previous event or block, or else the end of the log.
  *
  * @throws {RefusedError} and other errors from the source
  */
 export async function stepFrom(from: number, step: Step): Promise<number> {
   const { by, forward, last, past, overview, wanted } = step;
-  if (by === 'entry') return Math.min(last, Math.max(0, from + (forward ? 1 : -1)));
   const end = forward ? last : 0;
   const known = by === 'block' ? closingBeside(from, forward, overview) : undefined;
   if (known) return known.entry;
