@@ -51,6 +51,8 @@ const LARGEST_CELL = 190;
 const SMALLEST_CELL = 5;
 /** Least distance between bands that are side by side. */
 const BAND_GAP = 18;
+/** Least width of a band that has others beside it, which its label needs. */
+export const LEAST_BAND = 70;
 /** Height of a band's label, in CSS pixels. */
 const LABEL_HEIGHT = 20;
 
@@ -71,11 +73,13 @@ export function layOut(bands: readonly Band[], count: number, width: number, roo
     return { placed, pitch, height: next };
   };
   const largest = (across: number) => {
-    let pitch = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(width / across)));
+    const wide = Math.floor((width + BAND_GAP) / across) - BAND_GAP;
+    let pitch = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, wide));
     while (pitch > SMALLEST_CELL && place(across, pitch).height > room) pitch -= 1;
     return place(across, pitch);
   };
-  const tried = bands.map((_, index) => largest(index + 1));
+  const most = Math.max(1, Math.floor((width + BAND_GAP) / (LEAST_BAND + BAND_GAP)));
+  const tried = bands.slice(0, most).map((_, index) => largest(index + 1));
   const { placed, pitch, height } = tried.reduce((best, one) =>
     one.pitch > best.pitch || (one.pitch === best.pitch && one.height < best.height) ? one : best,
   );

@@ -154,6 +154,24 @@ function Goal({ length, of, text }: { length: string; of: 'approve' | 'reject'; 
   );
 }
 
+/** Links to the blocks before and after a block. */
+export function AdjacentBlocks({ hash, to }: { hash: string; to: (block: BlockItem) => string }) {
+  const place = blocks.value.findIndex((block) => block.hash === hash);
+  const link = (block: BlockItem | undefined, text: string) =>
+    place >= 0 && block ? (
+      <a class="button" href={to(block)}>
+        {text}
+      </a>
+    ) : null;
+  const [before, after] = [blocks.value[place - 1], blocks.value[place + 1]];
+  return (
+    <nav class="neighbours" aria-label="Adjacent blocks">
+      {link(before, `← Block ${before?.height}`)}
+      {link(after, `Block ${after?.height} →`)}
+    </nav>
+  );
+}
+
 /** Tally bar without labels. */
 function TallyStrip({ approve, reject, total }: Pick<BlockItem, 'approve' | 'reject' | 'total'>) {
   return (

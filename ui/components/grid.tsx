@@ -15,6 +15,7 @@ import {
   type Kind,
   kinds,
   type Layout,
+  LEAST_BAND,
   layOut,
   neighbour,
 } from './bands.js';
@@ -110,7 +111,11 @@ function Labels({ layout }: { layout: Layout }) {
         <span
           key={name}
           class="band-name"
-          style={{ left, top: top - 19, maxWidth: Math.max(70, width) }}
+          style={{
+            left: `${left}px`,
+            top: `${top - 19}px`,
+            maxWidth: `${Math.max(LEAST_BAND, width)}px`,
+          }}
         >
           <b>{name}</b> {numbers.length}
         </span>

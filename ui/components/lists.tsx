@@ -6,7 +6,7 @@ import type { ComponentChildren, ComponentProps } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { formatMs } from '../../report/shared/format.js';
 import { home, type Requirement } from '../home.js';
-import { useAmong } from '../route.js';
+import { useAmong, usePage } from '../route.js';
 import type { Verdict } from '../verify/messages.js';
 import { cleanText, toSentence, useNow } from './labels.js';
 
@@ -185,6 +185,22 @@ export const pageStart = (rows: number, page: number): number =>
 
 const lastPage = (rows: number) => Math.max(0, Math.ceil(rows / PAGE_ROWS) - 1);
 
+interface PagedProps<T> extends Omit<RowsProps, 'rows'> {
+  all: readonly T[];
+  row(one: T): readonly ComponentChildren[];
+}
+
+/** The rows of a long list, a page at a time, with the page number in the address. */
+export function PagedRows<T>({ all, row, ...rows }: PagedProps<T>) {
+  const [page, turn] = usePage();
+  return (
+    <>
+      <Rows {...rows} rows={slicePage(all, page).map(row)} />
+      <Pages of={all.length} page={page} onTurn={turn} />
+    </>
+  );
+}
+
 interface PagesProps {
   /** Total number of rows. */
   of: number;
@@ -339,6 +355,14 @@ export function Empty({ title, children }: { title: string; children: ComponentC
     </div>
   );
 }
+
+/** Stands for a view that the page does not have. */
+export const Nowhere = ({ view, children }: { view: string; children: ComponentChildren }) => (
+  <div class="empty">
+    <h1>Unknown view: “{view.slice(0, 64)}”</h1>
+    <p>{children}</p>
+  </div>
+);
 
 /** Shows its children, or a text if the page lacks the required part. */
 export function Unavailable({

@@ -31,9 +31,11 @@ export function Plane({ label, height, paint, agentAt, follows = true }: PlanePr
     let frame = 0;
     const draw = () => {
       frame = 0;
+      // The cleanup of an effect may run a frame after its element was removed.
+      if (!canvas.current) return;
       const high = height(width);
-      const context = resizeCanvas(canvas.current!, width, high);
-      const style = getComputedStyle(canvas.current!);
+      const context = resizeCanvas(canvas.current, width, high);
+      const style = getComputedStyle(canvas.current);
       const color = (name: string) => style.getPropertyValue(name);
       if (paint({ context, width, height: high, color, selected })) soon();
     };

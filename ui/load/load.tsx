@@ -9,7 +9,7 @@ import type { LoadAnswer, LoadPhase, LoadState, LoadVerdict } from '../../api/co
 import { formatMs, formatValue } from '../../report/shared/format.js';
 import { loadVerdictText } from '../../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence } from '../components/labels.js';
-import { Glyph, Loading, Locked, Lost, Pill } from '../components/lists.js';
+import { Glyph, Loading, Locked, Lost, Nowhere, Pill } from '../components/lists.js';
 import { data, fetchPath } from '../components/requests.js';
 import { followLinks, href, place } from '../route.js';
 import { getToken, takeToken } from '../world-clock.js';
@@ -81,7 +81,13 @@ function LoadPage() {
       <Header />
       <LostBand />
       <main id="view" tabIndex={-1} aria-label="Load">
-        {isHere ? <LoadRun /> : <Nowhere view={place.value.view} />}
+        {isHere ? (
+          <LoadRun />
+        ) : (
+          <Nowhere view={place.value.view}>
+            This address serves the page of a load run. <a href={href(VIEW)}>Open Load</a>
+          </Nowhere>
+        )}
       </main>
       <Announcer summary={summary} />
     </>
@@ -148,17 +154,6 @@ function LostBand() {
   );
 }
 
-function Nowhere({ view }: { view: string }) {
-  return (
-    <div class="empty">
-      <h1>Unknown view: “{view.slice(0, 64)}”</h1>
-      <p>
-        This address serves the page of a load run. <a href={href(VIEW)}>Open Load</a>
-      </p>
-    </div>
-  );
-}
-
 function summary(): string {
   const now = load.peek();
   if (!now) return '';
@@ -181,13 +176,12 @@ function LoadRun() {
   const { facts, tables, series, search } = now;
   const probes = tables.find(({ id }) => id === 'probes');
   const failures = tables.find(({ id }) => id === 'failures');
+  const panel = (of: (typeof facts)[number]) => <FactPanel key={of.title} facts={of} />;
   return (
     <div class="load">
       <Head load={now} />
       {(probes || search) && <Search table={probes} rate={search?.rate ?? null} />}
-      {facts.slice(0, -1).map((group) => (
-        <FactPanel key={group.title} facts={group} />
-      ))}
+      {facts.slice(0, -1).map(panel)}
       {series && <OverTime load={now} series={series} />}
       {failures && <Failures table={failures} />}
       {tables
@@ -195,9 +189,7 @@ function LoadRun() {
         .map((table) => (
           <TablePanel key={table.id} table={table} />
         ))}
-      {facts.slice(-1).map((group) => (
-        <FactPanel key={group.title} facts={group} />
-      ))}
+      {facts.slice(-1).map(panel)}
       <p class="faint">
         To save a run and its report, use <code>folkmoot load --out DIR</code>. To open a saved run
         on this page, use <code>folkmoot explore DIR</code>.

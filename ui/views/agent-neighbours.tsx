@@ -99,14 +99,10 @@ function voteOf(one: Neighbour): number {
 function rowOf(one: Neighbour) {
   const number = presentOf(one);
   const passes = (does: boolean) => (does ? 'yes' : 'cut off');
+  const [vote, score] =
+    number === null ? ['not registered', ''] : [getDecision(number), format(getReputation(number))];
   const links = [passes(one.hears), passes(one.heard)];
-  if (number === null) return [<AgentLink id={one.agent_id} />, 'not registered', ...links, ''];
-  return [
-    <AgentLink number={number} />,
-    getDecision(number),
-    ...links,
-    format(getReputation(number)),
-  ];
+  return [<AgentLink key="agent" id={one.agent_id} />, vote, ...links, score];
 }
 
 /** Maximum number of neighbours drawn. The table lists all neighbours. */

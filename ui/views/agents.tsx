@@ -25,7 +25,7 @@ import {
 } from '../components/lists.js';
 import { groups, useScenario } from '../components/requests.js';
 import { agents, getFocusedBlock } from '../data/store.js';
-import { go, href, place, setQuery, useChoice, usePage } from '../route.js';
+import { go, href, place, setQuery, useChoice, useOneOf, usePage } from '../route.js';
 import { finding } from '../time-bar.js';
 import { NoAgents } from '../world-clock.js';
 
@@ -33,9 +33,8 @@ export function View() {
   const { query } = place.value;
   const grouped = useScenario() !== null;
   const may = (one: string) => grouped || one !== 'group';
-  const coloring = oneOf(colorings.filter(may), query.get('color'));
-  const mainBanding = getMainSorting();
-  const banding = oneOf([mainBanding, ...bandings].filter(may), query.get('band'));
+  const [coloring, color] = useOneOf('color', colorings.filter(may));
+  const [banding, band] = useOneOf<Banding>('band', [getMainSorting(), ...bandings].filter(may));
   const asTable = query.get('as') === 'table';
   const count = agents.count.value;
   const id = query.get('sel');
@@ -61,18 +60,8 @@ export function View() {
           </span>
         </h1>
         <Find onFind={choose} />
-        <Choice
-          name="Colour by"
-          all={colorings.filter(may)}
-          here={coloring}
-          onChoose={(one: Coloring) => setQuery({ color: one === 'decision' ? null : one })}
-        />
-        <Choice
-          name="Bands by"
-          all={bandings.filter(may)}
-          here={banding}
-          onChoose={(one: Banding) => setQuery({ band: one === mainBanding ? null : one })}
-        />
+        <Choice name="Colour by" all={colorings.filter(may)} here={coloring} onChoose={color} />
+        <Choice name="Bands by" all={bandings.filter(may)} here={banding} onChoose={band} />
         <Button aria-pressed={asTable} onClick={() => setQuery({ as: asTable ? null : 'table' })}>
           Table
         </Button>
@@ -116,9 +105,6 @@ const coloringTexts: Readonly<Record<Coloring, string>> = {
   status: 'the status',
 };
 
-const oneOf = <T extends string>(all: readonly T[], wanted: string | null): T =>
-  all.find((one) => one === wanted) ?? all[0]!;
-
 interface ChoiceProps<T extends string> {
   name: string;
   all: readonly T[];
@@ -156,6 +142,8 @@ const commonColumns: readonly Column[] = [
   ['memes', (number) => agents.memes[number]!],
   ['blocks', (number) => agents.produced[number]!],
 ];
+const knownColumns = () => (groups.value ? [...commonColumns, groupColumn] : commonColumns);
+
 /** Columns of numbers, which the first click sorts in descending order. */
 const counted = new Set(['reputation', 'votes', 'memes', 'blocks']);
 
@@ -166,7 +154,7 @@ interface TableProps {
 
 function AgentTable({ chosen, onChoose }: TableProps) {
   agents.version.value;
-  const columns = groups.value ? [...commonColumns, groupColumn] : commonColumns;
+  const columns = knownColumns();
   const [sorted, sort] = useChoice('sort');
   const sorting = sortingOf(sorted, columns);
   const [page, turn] = usePage();
@@ -256,16 +244,11 @@ function Card({ number, onClose }: { number: number; onClose: () => void }) {
   const row = agents.rows[number];
   if (!row) return null;
   const can = [row.validator && 'vote', row.producer && 'propose blocks'].filter(Boolean);
-  const facts: [string, string][] = [
-    ['personality', cleanText(row.personality, 32)],
-    ...(groups.value ? [['group', cleanText(getGroup(number), 32)] as [string, string]] : []),
-    ['status', getStatus(number)],
-    ['this block', getDecision(number)],
-    ['reputation', `${format(getReputation(number))} of 100`],
-    ['votes', format(agents.votes[number]!)],
-    ['memes', format(agents.memes[number]!)],
-    ['blocks produced', format(agents.produced[number]!)],
-    ['capabilities', can.length === 0 ? 'none' : can.join(', ')],
+  const facts = [
+    ...knownColumns()
+      .slice(1)
+      .map(([name, value]) => [name, shownValue(value(number))] as const),
+    ['capabilities', can.length === 0 ? 'none' : can.join(', ')] as const,
   ];
   return (
     <aside class="panel card" aria-label="Selected agent">

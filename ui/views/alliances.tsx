@@ -2,11 +2,11 @@
 import type { AllianceRow } from '../../api/view/model.js';
 import { format, plural } from '../../report/shared/format.js';
 import { AgentLink, cleanText, getAgentName, moment, Name } from '../components/labels.js';
-import { Empty, Figure, Pages, Rows, slicePage } from '../components/lists.js';
+import { Empty, Figure, PagedRows } from '../components/lists.js';
 import { useWorkerAnswer } from '../components/requests.js';
 import { alliances, position } from '../data/store.js';
 import type { Agreement } from '../player/opinion.js';
-import { href, useChoice, usePage } from '../route.js';
+import { href, useChoice } from '../route.js';
 
 export function View() {
   const all = [...alliances.value].sort((one, other) => other.proposed_at - one.proposed_at);
@@ -49,25 +49,22 @@ export function View() {
 }
 
 function Table({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
-  const [page, turn] = usePage();
   return (
-    <>
-      <Rows
-        caption="Alliances, newest first"
-        head={['purpose', 'status', 'proposed', 'last change', 'agreement', 'members']}
-        numeric={[4]}
-        wide={[0, 5]}
-        rows={slicePage(all, page).map((one) => [
-          <bdi key="purpose">{cleanText(one.purpose, 80)}</bdi>,
-          one.status,
-          moment(one.proposed_at),
-          moment(one.at),
-          shareOf(alike, one.number),
-          <Members key="members" row={one} />,
-        ])}
-      />
-      <Pages of={all.length} page={page} onTurn={turn} />
-    </>
+    <PagedRows
+      caption="Alliances, newest first"
+      head={['purpose', 'status', 'proposed', 'last change', 'agreement', 'members']}
+      numeric={[4]}
+      wide={[0, 5]}
+      all={all}
+      row={(one) => [
+        <bdi key="purpose">{cleanText(one.purpose, 80)}</bdi>,
+        one.status,
+        moment(one.proposed_at),
+        moment(one.at),
+        shareOf(alike, one.number),
+        <Members key="members" row={one} />,
+      ]}
+    />
   );
 }
 
@@ -88,13 +85,11 @@ function Lanes({ all, alike }: { all: readonly AllianceRow[]; alike: Alike }) {
         <div class="lane-head faint" aria-hidden="true">
           <span>founder and purpose</span>
           <span class="lane-times">
-            {Array.from({ length: TICKS + 1 }, (_, tick) => from + (tick * length) / TICKS).map(
-              (at, tick) => (
-                <span key={tick} style={{ left: `${(100 * tick) / TICKS}%` }}>
-                  {moment(at)}
-                </span>
-              ),
-            )}
+            {Array.from({ length: TICKS + 1 }, (_, tick) => (
+              <span key={tick} style={{ left: `${(100 * tick) / TICKS}%` }}>
+                {moment(from + (tick * length) / TICKS)}
+              </span>
+            ))}
           </span>
           <span class="lane-facts">
             <span>members</span>

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { describeTie } from '../../dist/engine/rules/rule.js';
 import { format, formatMs, plural } from '../../report/shared/format.js';
-import { explainOutcome, networkRule, TallyBar } from '../components/block.js';
+import { AdjacentBlocks, explainOutcome, networkRule, TallyBar } from '../components/block.js';
 import {
   AgentLink,
   BlockLink,
@@ -28,7 +28,7 @@ import { blocks, clock, network, position } from '../data/store.js';
 import { home } from '../home.js';
 import { href, hrefNow } from '../route.js';
 import { fetchCertificate } from '../verify/client.js';
-import type { BlockChecked, Outcome, Progress } from '../verify/messages.js';
+import type { BlockChecked, Outcome, Progress, Verdict } from '../verify/messages.js';
 import {
   atEntry,
   type BlockData,
@@ -170,7 +170,7 @@ function Head({ whole: { block, electors }, now }: HeadProps) {
           Block {height} <Glyph status={status} />{' '}
           <span class="outcome">{explainOutcome(status, ended) ?? cleanText(status, 32)}</span>
         </h1>
-        <Neighbours hash={block_hash} />
+        <AdjacentBlocks hash={block_hash} to={({ hash }) => href('block', hash)} />
       </header>
       {now !== status && <Since hash={block_hash} now={now} />}
       {known && (
@@ -291,26 +291,6 @@ function Since({ hash, now }: { hash: string; now: string }) {
   );
 }
 
-function Neighbours({ hash }: { hash: string }) {
-  const list = blocks.value;
-  const place = list.findIndex((block) => block.hash === hash);
-  const [before, after] = place < 0 ? [] : [list[place - 1], list[place + 1]];
-  return (
-    <nav class="neighbours" aria-label="Adjacent blocks">
-      {before && (
-        <a class="button" href={href('block', before.hash)}>
-          ← Block {before.height}
-        </a>
-      )}
-      {after && (
-        <a class="button" href={href('block', after.hash)}>
-          Block {after.height} →
-        </a>
-      )}
-    </nav>
-  );
-}
-
 interface ProofProps {
   whole: Whole;
   check: BlockChecked | null;
@@ -334,50 +314,35 @@ function Proof({ whole, check, problem }: ProofProps) {
 }
 
 function Lines({ whole: { block, votes, more }, check }: { whole: Whole; check: BlockChecked }) {
-  const failed = check.votes.filter((verdict) => verdict === 'failed').length;
-  const valid = check.votes.filter((verdict) => verdict === 'holds').length;
-  const unsigned = check.by === null;
+  const count = (all: readonly Verdict[], of: Verdict) => all.filter((one) => one === of).length;
   const { approve, reject } = block.tally;
   const same = check.tally.approve === approve && check.tally.reject === reject;
-  const wrong = check.transactions.filter((verdict) => verdict === 'failed').length;
   const decided = block.status === 'finalized' || block.status === 'rejected';
+  const lines: [of: boolean | Verdict, text: string][] = [
+    [check.hash, `The hash ${check.hash ? 'matches' : 'does not match'} the proposal.`],
+  ];
+  if (check.by === null) lines.push([check.proposal, 'This network has no signatures to check.']);
+  else {
+    const valid = check.proposal === 'failed' ? 'invalid' : 'valid';
+    lines.push([check.proposal, `The signature of the proposal is ${valid}.`]);
+    const [failed, holds] = [count(check.votes, 'failed'), count(check.votes, 'holds')];
+    lines.push([failed === 0, allOf(holds, failed, votes.length, ['vote signature', 'vote'])]);
+    const [all, wrong] = [check.transactions.length, count(check.transactions, 'failed')];
+    const name = 'transaction';
+    if (all > 0) lines.push([wrong === 0, allOf(all, wrong, all, [name, name])]);
+  }
+  const server = same
+    ? ', equal to the server.'
+    : `; the server reports ${tallyText(block.tally)}.`;
+  if (!more) lines.push([same, `Recount: ${tallyText(check.tally)}${server}`]);
   return (
     <ul class="checks">
-      <li>
-        <Mark of={check.hash ? 'holds' : 'failed'} />
-        {check.hash ? 'The hash matches the proposal.' : 'The hash does not match the proposal.'}
-      </li>
-      <li>
-        <Mark of={check.proposal} />
-        {check.proposal === 'failed'
-          ? 'The signature of the proposal is invalid.'
-          : unsigned
-            ? 'This network has no signatures to check.'
-            : 'The signature of the proposal is valid.'}
-      </li>
-      {!unsigned && (
-        <li>
-          <Mark of={failed > 0 ? 'failed' : 'holds'} />
-          {failed > 0
-            ? `${format(failed)} of ${plural(votes.length, 'vote')} invalid.`
-            : `${allOf(valid, 'vote signature', 'vote signatures')}.`}
+      {lines.map(([of, text]) => (
+        <li key={text}>
+          <Mark of={typeof of === 'string' ? of : of ? 'holds' : 'failed'} />
+          {text}
         </li>
-      )}
-      {!unsigned && check.transactions.length > 0 && (
-        <li>
-          <Mark of={wrong > 0 ? 'failed' : 'holds'} />
-          {wrong > 0
-            ? `${format(wrong)} of ${plural(check.transactions.length, 'transaction')} invalid.`
-            : `${allOf(check.transactions.length, 'transaction', 'transactions')}.`}
-        </li>
-      )}
-      {!more && (
-        <li>
-          <Mark of={same ? 'holds' : 'failed'} />
-          Recount: {tallyText(check.tally)}
-          {same ? ', equal to the server.' : `; the server reports ${tallyText(block.tally)}.`}
-        </li>
-      )}
+      ))}
       {!more && decided && <OutcomeLine block={block} of={check.outcome} />}
       {more && <li>Too many votes to recount in the browser.</li>}
     </ul>
@@ -421,12 +386,12 @@ function OutcomeLine({ block, of }: { block: BlockData; of: Outcome | null }) {
   );
 }
 
-const allOf = (count: number, one: string, many: string) =>
-  count === 0
-    ? `No ${many} yet`
-    : count === 1
-      ? `1 ${one} valid`
-      : `All ${format(count)} ${many} valid`;
+function allOf(valid: number, failed: number, all: number, [name, short]: [string, string]) {
+  if (failed > 0) return `${format(failed)} of ${plural(all, short)} invalid.`;
+  return valid === 0
+    ? `No ${name}s yet.`
+    : `${valid > 1 ? 'All ' : ''}${plural(valid, name)} valid.`;
+}
 
 const tallyText = ({ approve, reject }: BlockChecked['tally']) =>
   `${format(approve)} approve and ${format(reject)} reject`;

@@ -359,8 +359,7 @@ function HappeningText({ row, blocks }: { row: Happening; blocks: Happenings['bl
   const hash = blocks.find(({ number }) => number === what)?.hash;
   const shown: Record<string, ComponentChildren> = {
     agent: <AgentLink number={who} />,
-    block:
-      hash === undefined ? <BlockLink number={what} /> : <BlockLink number={what} hash={hash} />,
+    block: <BlockLink number={what} {...(hash === undefined ? {} : { hash })} />,
     caption: <Caption number={what} />,
     value,
     strong: <b>{value}</b>,
@@ -400,6 +399,10 @@ function HereBand() {
   const [state, set] = useState<HereState>({ is: 'idle' });
   const [signatures, check] = useState(false);
   const stop = useRef(() => {});
+  const cancel = () => {
+    stop.current();
+    set({ is: 'idle' });
+  };
   const begin = () => {
     set({ is: 'running', progress: null });
     const run = recomputeInWorker(signatures, (progress) => set({ is: 'running', progress }));
@@ -423,14 +426,7 @@ function HereBand() {
       {state.is === 'failed' && <p role="alert">{toSentence(`the replay failed: ${state.why}`)}</p>}
       <p class="proof-ask">
         {state.is === 'running' ? (
-          <Button
-            onClick={() => {
-              stop.current();
-              set({ is: 'idle' });
-            }}
-          >
-            Stop
-          </Button>
+          <Button onClick={cancel}>Stop</Button>
         ) : (
           <>
             <Button onClick={begin}>
@@ -455,7 +451,7 @@ function Running({ progress }: { progress: Progress | null }) {
   const { entries = 0, of = 1, signatures = 0 } = progress ?? {};
   return (
     <>
-      <Bar value={entries} of={of} parting={null} name="in this browser" />
+      <Bar value={entries} of={of} />
       <p>
         Replaying: {format(entries)} of {plural(of, 'entry', 'entries')} match
         {signatures > 0 ? `, ${plural(signatures, 'valid signature')}` : ''}.
@@ -469,7 +465,7 @@ function Done({ result }: { result: Recomputed }) {
   const same = digest === served.digest && parting === null;
   return (
     <>
-      <Bar value={entries} of={of} parting={parting?.entry ?? null} name="in this browser" />
+      <Bar value={entries} of={of} parting={parting?.entry ?? null} />
       {same && (
         <p role="status">
           <b>All {plural(entries, 'entry', 'entries')} match</b>
@@ -483,25 +479,26 @@ function Done({ result }: { result: Recomputed }) {
           <code>{served.digest}</code>
         </p>
       )}
-      {parting && <Difference parting={parting} by="this browser" />}
+      {parting && <Difference parting={parting} />}
     </>
   );
 }
 
-interface BarProps {
+function Bar({
+  value,
+  of,
+  parting = null,
+}: {
   value: number;
   of: number;
-  parting: number | null;
-  name: string;
-}
-
-function Bar({ value, of, parting, name }: BarProps) {
+  parting?: number | null;
+}) {
   const share = (part: number) => `${Math.min(100, (100 * part) / Math.max(1, of))}%`;
   return (
     <div
       class="proof-bar"
       role="progressbar"
-      aria-label={`Entries replayed ${name}`}
+      aria-label="Entries replayed in this browser"
       aria-valuemin={0}
       aria-valuemax={of}
       aria-valuenow={value}
@@ -512,7 +509,7 @@ function Bar({ value, of, parting, name }: BarProps) {
   );
 }
 
-function Difference({ parting, by }: { parting: Parting; by: string }) {
+function Difference({ parting }: { parting: Parting }) {
   const { entry, at, kind, actor, field, expected, found } = parting;
   return (
     <div class="difference" role="alert">
@@ -522,7 +519,7 @@ function Difference({ parting, by }: { parting: Parting; by: string }) {
         </b>{' '}
         ({cleanText(kind, 32)}
         {at === null ? '' : `, ${moment(at)}`}). All earlier entries match. Later entries were not
-        replayed by {by}.
+        replayed.
       </p>
       <dl class="facts">
         {actor !== '' && (

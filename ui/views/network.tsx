@@ -9,12 +9,12 @@ import type { Brush } from '../brush.js';
 import { outcomeText } from '../components/block.js';
 import { DecisionLegend } from '../components/grid.js';
 import { AgentLink, cleanText, getAgentName, getDecision } from '../components/labels.js';
-import { Empty, Figure, Loading, Pages, Rows, slicePage } from '../components/lists.js';
+import { Empty, Figure, Loading, PagedRows } from '../components/lists.js';
 import { findNearest, Plane } from '../components/plane.js';
 import { type Graph, graph, useScenario } from '../components/requests.js';
 import { rejects } from '../data/messages.js';
 import { agents, canAsk, capabilities, getFocusedBlock } from '../data/store.js';
-import { href, usePage } from '../route.js';
+import { href } from '../route.js';
 
 /** Largest graph that is placed by forces. */
 const MOST_AGENTS = 2_000;
@@ -75,28 +75,24 @@ function NoGraph() {
 
 function Degrees({ of }: { of: Graph }) {
   agents.version.value;
-  const [page, turn] = usePage();
   const degrees = useMemo(() => linksOf(of).map(({ length }) => length), [of]);
   const places = of.ids.map((_, place) => place);
   places.sort((one, other) => degrees[other]! - degrees[one]!);
-  const rows = slicePage(places, page).map((place) => {
-    const number = agents.numberOf(of.ids[place]!);
-    return [
-      <AgentLink key="agent" id={of.ids[place]!} />,
-      degrees[place]!,
-      number === null ? 'not registered' : getDecision(number),
-    ];
-  });
   return (
-    <>
-      <Rows
-        caption="Agents by links"
-        head={['agent', 'links', 'this block']}
-        numeric={[1]}
-        rows={rows}
-      />
-      <Pages of={places.length} page={page} onTurn={turn} />
-    </>
+    <PagedRows
+      caption="Agents by links"
+      head={['agent', 'links', 'this block']}
+      numeric={[1]}
+      all={places}
+      row={(place) => {
+        const number = agents.numberOf(of.ids[place]!);
+        return [
+          <AgentLink key="agent" id={of.ids[place]!} />,
+          degrees[place]!,
+          number === null ? 'not registered' : getDecision(number),
+        ];
+      }}
+    />
   );
 }
 
@@ -200,7 +196,7 @@ const colorNames = ['--line', '--c1', '--c2'] as const;
 const votesOf = ({ ids }: Graph): number[] =>
   ids.map((id) => agents.decision[agents.numberOf(id) ?? -1] ?? 0);
 
-function drawGraph({ context, color, selected }: Brush, of: Graph, { x, y }: Placed): void {
+function drawGraph({ context, color, selected, width }: Brush, of: Graph, { x, y }: Placed): void {
   const { ids, edges } = of;
   const votes = votesOf(of);
   const chosen = selected === null ? -1 : ids.indexOf(selected);
@@ -234,7 +230,10 @@ function drawGraph({ context, color, selected }: Brush, of: Graph, { x, y }: Pla
     marks[vote]!.rect(left, top, 2 * radius, 2 * radius);
     if (named) {
       context.fillStyle = color('--ink');
-      context.fillText(getAgentName(number), left + 2 * radius + 4, y[node]! + 4);
+      const name = getAgentName(number);
+      const right = left + 2 * radius + 4;
+      const { width: wide } = context.measureText(name);
+      context.fillText(name, right + wide > width ? left - 4 - wide : right, y[node]! + 4);
     }
     if (vote !== rejects) continue;
     strikes.moveTo(left, top);

@@ -5,12 +5,12 @@ import { plural } from '../../report/shared/format.js';
 import type { Brush } from '../brush.js';
 import { createKindLookup, getMainSorting, kindOf, kinds } from '../components/bands.js';
 import { AgentLink, cleanText } from '../components/labels.js';
-import { Empty, Figure, Loading, Pages, Rows, slicePage } from '../components/lists.js';
+import { Empty, Figure, Loading, PagedRows } from '../components/lists.js';
 import { findNearest, Plane } from '../components/plane.js';
 import { useScenario, useWorkerAnswer } from '../components/requests.js';
 import { agents, alliances, clock } from '../data/store.js';
 import type { Axis, Opinion } from '../player/opinion.js';
-import { href, usePage } from '../route.js';
+import { href } from '../route.js';
 import { COLORS, type Drawn, drawMap, layOutMap, mapHeight, shapeOf } from './opinion-map.js';
 
 export function View() {
@@ -127,13 +127,7 @@ function OpinionMap({ opinion, alliances, names }: MapProps) {
       <p class="axis up faint" aria-hidden="true" style={above}>
         ↑ {names[1].high}
       </p>
-      <Plane
-        label={label}
-        height={mapHeight}
-        paint={map.paint}
-        agentAt={map.agentAt}
-        follows={false}
-      />
+      <Plane label={label} height={mapHeight} follows={false} {...map} />
       <p class="axis across faint" aria-hidden="true">
         <span>← {names[0].low}</span>
         <span>{names[0].high} →</span>
@@ -181,26 +175,23 @@ function Shape({ index }: { index: number }) {
 }
 
 function Places({ opinion, names }: { opinion: Opinion; names: [string, string] }) {
-  const [page, turn] = usePage();
   const sorting = getMainSorting();
   const { agents: numbers, x, y } = opinion;
   const order = [...numbers.keys()].sort(
     (one, other) => Math.hypot(x[other]!, y[other]!) - Math.hypot(x[one]!, y[one]!),
   );
   return (
-    <>
-      <Rows
-        caption="Agents by position, farthest from the middle first"
-        head={['agent', sorting, names[0], names[1]]}
-        numeric={[2, 3]}
-        rows={slicePage(order, page).map((place) => [
-          <AgentLink number={numbers[place]!} />,
-          cleanText(kindOf(sorting, numbers[place]!), 32),
-          x[place]!.toFixed(2),
-          y[place]!.toFixed(2),
-        ])}
-      />
-      <Pages of={order.length} page={page} onTurn={turn} />
-    </>
+    <PagedRows
+      caption="Agents by position, farthest from the middle first"
+      head={['agent', sorting, names[0], names[1]]}
+      numeric={[2, 3]}
+      all={order}
+      row={(place) => [
+        <AgentLink number={numbers[place]!} />,
+        cleanText(kindOf(sorting, numbers[place]!), 32),
+        x[place]!.toFixed(2),
+        y[place]!.toFixed(2),
+      ]}
+    />
   );
 }

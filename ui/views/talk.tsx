@@ -6,7 +6,7 @@ import { useRef } from 'preact/hooks';
 import type { Message } from '../../api/view/model.js';
 import { saidKinds } from '../../engine/protocol/event-types.js';
 import { format, plural } from '../../report/shared/format.js';
-import { explainOutcome, TallyBar } from '../components/block.js';
+import { AdjacentBlocks, explainOutcome, TallyBar } from '../components/block.js';
 import {
   AgentLink,
   BlockLink,
@@ -34,9 +34,9 @@ import { Memes } from '../components/meme.js';
 import { useAsked, useWorkerAnswer } from '../components/requests.js';
 import { askWorker } from '../data/connect.js';
 import type { BlockItem } from '../data/messages.js';
-import { blocks, getFocusedBlock, memes, messages, position, totals } from '../data/store.js';
+import { getFocusedBlock, memes, messages, position, totals } from '../data/store.js';
 import { getMessageKey, type MessageLine, type MessagePage } from '../player/answers.js';
-import { href, lookAt, useChoice, useOneOf, usePage } from '../route.js';
+import { href, useChoice, useOneOf, usePage } from '../route.js';
 
 const kinds = ['by block', 'all', 'remarks', 'reasons', 'memes'] as const;
 type Kinds = (typeof kinds)[number];
@@ -65,7 +65,12 @@ export function View() {
       <section class="panel" aria-labelledby="said">
         <header>
           <h1 id="said">{block ? `Messages about block ${block.height}` : 'Messages'}</h1>
-          {block && <OtherBlocks of={block} />}
+          {block && (
+            <AdjacentBlocks
+              hash={block.hash}
+              to={({ number }) => href('talk', undefined, { focus: String(number) })}
+            />
+          )}
           <Total kind={kind} />
           <Segments
             name="Message kinds"
@@ -90,18 +95,6 @@ function Total({ kind }: { kind: Kinds }) {
   const { remarks, memes: posted } = totals.value!;
   if (kind === 'remarks') return <p>{plural(remarks, 'remark')}</p>;
   return kind === 'memes' ? <p>{plural(posted, 'meme')}</p> : null;
-}
-
-function OtherBlocks({ of }: { of: BlockItem }) {
-  const place = blocks.value.findIndex(({ number }) => number === of.number);
-  const step = (to: BlockItem | undefined, text: string) =>
-    to && <Button onClick={() => lookAt(to.number)}>{text}</Button>;
-  const [before, after] = [blocks.value[place - 1], blocks.value[place + 1]];
-  return (
-    <span>
-      {step(before, `← Block ${before?.height}`)} {step(after, `Block ${after?.height} →`)}
-    </span>
-  );
 }
 
 /** The words of the two sides with their senders, then the single messages, newest first. */
