@@ -9,7 +9,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { format, plural } from '../report/shared/format.js';
 import { runVerdicts } from '../report/shared/verdicts.js';
 import { Announcer, cleanText, Name, toSentence } from './components/labels.js';
-import { Button, Empty, Glyph, Lost, Pill } from './components/lists.js';
+import { Button, Empty, Glyph, Lost, Nowhere, Pill } from './components/lists.js';
 import { cluster, identity, useCluster, useScenario } from './components/requests.js';
 import { connect } from './data/connect.js';
 import type { BlockItem } from './data/messages.js';
@@ -197,7 +197,9 @@ function Identity() {
         )}
         <span class="faint about">{facts.join(' · ')}</span>
       </p>
-      {about?.question && <p class="faint question">{cleanText(about.question, 240)}</p>}
+      {about?.question && !isHere('now') && (
+        <p class="faint question">{cleanText(about.question, 240)}</p>
+      )}
     </div>
   );
 }
@@ -218,35 +220,27 @@ function Figures() {
       (one, next) => (one && one.closed_at! > next.closed_at! ? one : next),
       null,
     );
-  const figures: (readonly [string, ComponentChildren, string])[] = [
-    ...(last ? [['last block', <LastBlock key="last" {...last} />, last.status] as const] : []),
+  const failed = rejected + expired + orphaned;
+  const rate = perSecond === null ? '' : format(Math.round(perSecond * 10) / 10);
+  const figures: readonly (readonly [string, ComponentChildren, string])[] = [
+    ['last block', last && <LastBlock {...last} />, last?.status ?? ''],
     ['final blocks', format(finalized), 'finalized blocks'],
-    [
-      'failed blocks',
-      format(rejected + expired + orphaned),
-      'rejected, expired and orphaned blocks',
-    ],
+    ['failed blocks', format(failed), 'rejected, expired and orphaned blocks'],
     ['votes', format(all.votes), 'votes'],
     ['memes', format(all.memes), 'memes'],
     ['remarks', format(all.remarks), 'remarks'],
-    ...(perSecond === null
-      ? []
-      : [
-          [
-            'tx/s',
-            format(Math.round(perSecond * 10) / 10),
-            'finalized transactions per second',
-          ] as const,
-        ]),
+    ['tx/s', rate, 'finalized transactions per second'],
   ];
   return (
     <dl class="figures">
-      {figures.map(([name, value, title]) => (
-        <div key={name} title={title}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {figures
+        .filter(([, value]) => value)
+        .map(([name, value, title]) => (
+          <div key={name} title={title}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
     </dl>
   );
 }
@@ -375,7 +369,13 @@ function Stage() {
   }, [view, item]);
   return (
     <main id="view" ref={main} tabIndex={-1} aria-label={entry?.title ?? 'Not found'}>
-      {entry ? <Loaded key={entry.path} entry={entry} item={item} /> : <Nowhere view={view} />}
+      {entry ? (
+        <Loaded key={entry.path} entry={entry} item={item} />
+      ) : (
+        <Nowhere view={view}>
+          The link may be from another version. <a href={href('now')}>Open Now</a>
+        </Nowhere>
+      )}
     </main>
   );
 }
@@ -425,17 +425,6 @@ function Waiting() {
       <h1 id="making">Reading the log</h1>
       <p>{text}</p>
       <progress value={state.entry} max={state.to} aria-labelledby="making" />
-    </div>
-  );
-}
-
-function Nowhere({ view }: { view: string }) {
-  return (
-    <div class="empty">
-      <h1>Unknown view: “{view.slice(0, 64)}”</h1>
-      <p>
-        The link may be from another version. <a href={href('now')}>Open Now</a>
-      </p>
     </div>
   );
 }

@@ -67,16 +67,19 @@ export function EndBand() {
   return (
     <section class="band" aria-label="End">
       <p>
-        <b>The run has finished, and its command is waiting.</b> This page stays after the command
-        ends.
+        <b>The run has finished.</b> Its command waits, so that you can change values and run again.
+        This page stays after the command ends.
       </p>
       {getToken() !== null && <Buttons now={now} />}
     </section>
   );
 }
 
-/** Returns true if the server runs variants of the scenario for this page. */
-export const canRun = (): boolean => worldClock.value?.can.includes('run') ?? false;
+/** Returns true while the server runs variants of the scenario for this page. */
+export function canRun(): boolean {
+  const now = worldClock.value;
+  return (now?.can.includes('run') && (now.clock.paused || !now.clock.over)) ?? false;
+}
 
 /** The state of a running simulation that this page may control; null for any other. */
 export function controlledRun(): WorldStatus | null {
@@ -152,6 +155,11 @@ export function WorldClock() {
     document.addEventListener('visibilitychange', again);
     return () => document.removeEventListener('visibilitychange', again);
   }, [is]);
+  // The command of a run waits at its end once a reader with the token has seen the parameters.
+  const keeps = canRun() && getToken() !== null;
+  useEffect(() => {
+    if (keeps) home.ask('/api/v1/runs', { headers: tokenHeader() }).catch(() => {});
+  }, [keeps]);
   const menu = useRef<HTMLDetailsElement>(null);
   useClosing(menu);
   const now = worldClock.value;

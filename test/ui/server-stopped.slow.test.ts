@@ -28,12 +28,16 @@ async function watched(...more: string[]): Promise<{ begun: Begun; tab: Page }> 
 browserTest('over: shows the last entry of a finished run', async () => {
   const { begun, tab } = await watched();
   await tab.getByRole('button', { name: 'Start the run' }).click();
+  // The command waits for a page with the token, whose reader may want to run again.
+  await tab.getByRole('link', { name: 'Change and run' }).waitFor();
+  await tab.getByRole('button', { name: 'End the command' }).click();
   const [text] = await begun.printed(/^\{[\s\S]*\}\n/);
   const { entries } = JSON.parse(text!) as { entries: number };
   expect(await begun.ended).toMatchObject({ code: 0 });
   await isFinished(tab);
-  // Nothing is left to control: the bar plays what has happened.
+  // Nothing is left to run or to control: the bar plays what has happened.
   await tab.getByRole('button', { name: 'Play', exact: true }).waitFor();
+  expect(await tab.getByRole('link', { name: 'Change and run' }).count()).toBe(0);
   await tab.getByText(`entry ${shown(entries - 1)}`, { exact: true }).waitFor();
   // The server's end is expected, so the page does not report it.
   await tab.waitForTimeout(2_500);
@@ -57,6 +61,7 @@ browserTest('over: a waiting run has one start button', async () => {
   await stranger.tab.close();
   expect(await starts.count()).toBe(1);
   await starts.click();
+  await tab.getByRole('button', { name: 'End the command' }).click();
   expect(await begun.ended).toMatchObject({ code: 0 });
   await tab.getByLabel('Start', { exact: true }).waitFor({ state: 'detached' });
 });

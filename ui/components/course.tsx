@@ -5,9 +5,10 @@
 import { computed, signal } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import { format, formatMs, plural } from '../../report/shared/format.js';
+import { runVerdicts } from '../../report/shared/verdicts.js';
 import { postToWorker } from '../data/connect.js';
 import type { BlockItem, PageOverview } from '../data/messages.js';
-import { blocks, clock, overview, position } from '../data/store.js';
+import { blocks, clock, overview, position, totals } from '../data/store.js';
 import { beginning, cleanText, moment, useWidth } from './labels.js';
 import { identity } from './requests.js';
 
@@ -116,29 +117,72 @@ const pointed = signal<number | null>(null);
 export function Courses() {
   const all = ended.value;
   const from = beginning();
-  if (from === 0) return null;
+  if (from === 0 && !identity.value?.question) return null;
   const to = Math.max(clock.value.head.at, position.value!.at, from + 1);
   return (
     <section class="panel courses" aria-label="Course of the run">
-      {courses.map((course) => (
-        <CourseChart key={course.name} course={course} all={all} from={from} to={to} />
-      ))}
-      {Object.entries(identity.value?.reported ?? {}).map(([name, value]) => (
-        <figure key={name} class="course own" title="reported by a script at the end of the run">
-          <figcaption>
-            <span>{cleanText(name.replaceAll('_', ' ').replace('@', ' of '), 48)}</span>{' '}
-            <b>{value === null ? '–' : format(value)}</b>
-          </figcaption>
-        </figure>
-      ))}
-      <p class="faint chart-caption">
-        One point per ended block, from {moment(from)} to {moment(to)}. The figures are those of the
-        last block that ended by the position. Agreement is the share of the counted weight on the
-        larger side. n = {plural(all.length, 'block')}.
+      <Answer all={all} />
+      {all.length > 0 &&
+        courses.map((course) => (
+          <CourseChart key={course.name} course={course} all={all} from={from} to={to} />
+        ))}
+      <p class="faint chart-caption" hidden={all.length === 0}>
+        One point per ended block, from {moment(from)} to {moment(to)}. The figures of the charts
+        are those of the last block that ended by the position. Agreement is the share of the
+        counted weight on the larger side. n = {plural(all.length, 'block')}.
       </p>
     </section>
   );
 }
+
+/** Answers the question of the run up to the position, and says what its verdict was judged by. */
+function Answer({ all }: { all: readonly Ended[] }) {
+  const { question, verdict, reported = {} } = identity.value ?? {};
+  const { finalized, rejected, expired, orphaned } = totals.value!;
+  const { at, entry } = position.value!;
+  const past = all.filter((one) => one.at <= at);
+  const [took, turnout, agreement] = courses
+    .slice(1)
+    .map((course) => valueText(course, meanOf(pointsOf(course, past))));
+  const closed = format(finalized + rejected + expired + orphaned);
+  const isOver = verdict !== undefined && entry >= clock.value.head.entry;
+  const own = Object.entries(reported).map(
+    ([name, value]) =>
+      `${cleanText(name.replaceAll('_', ' ').replace('@', ' of '), 48)} ${value === null ? '–' : format(value)}`,
+  );
+  return (
+    <div class="answer">
+      {question && (
+        <p>
+          <b>{cleanText(question, 240)}</b>
+        </p>
+      )}
+      {closed !== '0' && (
+        <p>
+          {isOver && own.length > 0 && `Reported at the end: ${own.join(', ')}. `}
+          {format(finalized)} of {closed} blocks were finalized
+          {finalized > 0 && `, after ${took} on average`}. Mean turnout {turnout}, mean agreement{' '}
+          {agreement}.
+        </p>
+      )}
+      {isOver && (
+        <p class="faint">
+          Verdict {cleanText(verdict.replaceAll('_', ' '), 24)}: {format(finalized + rejected)} of{' '}
+          {closed} blocks decided, expected at least 1 and no standstill
+          {verdict === 'pass'
+            ? '; 0 conflicting decisions of honest agents, expected 0; 0 broken safety rules, expected 0.'
+            : `. ${runVerdicts[verdict as keyof typeof runVerdicts] ?? ''}`}
+        </p>
+      )}
+    </div>
+  );
+}
+
+const meanOf = (points: readonly Point[]): number | null =>
+  points.length === 0 ? null : points.reduce((sum, { value }) => sum + value, 0) / points.length;
+
+const valueText = ({ isTime }: Course, value: number | null): string =>
+  value === null ? '–' : isTime ? formatMs(Math.round(value)) : `${format(Math.round(value))} %`;
 
 interface ChartProps {
   course: Course;
@@ -171,12 +215,7 @@ function CourseChart({ course, all, from, to }: ChartProps) {
   const here = position.value!.at;
   const at = pointed.value ?? here;
   const now = points.findLast((one) => one.at <= at)?.value ?? null;
-  const written = (value: number | null) =>
-    value === null
-      ? '–'
-      : course.isTime
-        ? formatMs(Math.round(value))
-        : `${format(Math.round(value))} %`;
+  const written = (value: number | null) => valueText(course, value);
   const drawn = `${format(points.length)} blocks`;
   const label = `${course.name}, ${course.title}: ${written(now)} at ${moment(at)}, ${drawn}`;
   const timeOf = (event: PointerEvent | MouseEvent) => {

@@ -36,6 +36,21 @@ import { canRun, controlWorld, getToken, tokenHeader, worldClock } from '../worl
 type Values = Readonly<Record<string, RunParameter['value']>>;
 
 export function View() {
+  const could = useRef(false);
+  could.current ||= canRun();
+  // The results stay on the page after the command has ended.
+  if (could.current) return <Experiment />;
+  return (
+    <Empty title="Experiment">
+      <p>
+        To change parameters and run again, watch a simulation with{' '}
+        <code>npx folkmoot sim NAME --watch</code>.
+      </p>
+    </Empty>
+  );
+}
+
+function Experiment() {
   // The clock's status arrives again when a run starts or ends.
   const key = String(worldClock.value?.heard ?? '');
   const [state, again] = useFetch(key, () =>
@@ -44,16 +59,6 @@ export function View() {
   const last = useRef<RunsView | null>(null);
   if (state.is === 'here') last.current = state.data;
   const view = last.current;
-  if (!canRun()) {
-    return (
-      <Empty title="Experiment">
-        <p>
-          To change parameters and run again, watch a simulation with{' '}
-          <code>npx folkmoot sim NAME --watch</code>.
-        </p>
-      </Empty>
-    );
-  }
   if (!view && state.is === 'failed') return <Failed why={state.why} onAgain={again} />;
   if (!view) return <Loading what="the parameters" />;
   return (
@@ -329,6 +334,9 @@ export function Results({ view }: { view: RunsView }) {
             <b>Run again, new seed</b>: each seed adds a pair. From two pairs on, the differences
             have a 95 % interval.
           </li>
+          <li>
+            <b>Save SVG</b> and <b>Save CSV</b> export the figure and the table.
+          </li>
         </ol>
       </Panel>
     );
@@ -495,6 +503,7 @@ function PairChart({ measure, of, runs }: PairProps) {
           )
           .join('; ')}`}
         font-size="13"
+        font-family="system-ui, sans-serif"
         fill="currentColor"
       >
         <text x="4" y="15" font-weight="600">

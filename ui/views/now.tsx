@@ -130,7 +130,8 @@ function Cards() {
 function Ballot() {
   const block = getFocusedBlock();
   if (!block) return <NoBlock />;
-  const { height, status, number } = block;
+  const { height, status, number, closed_at, proposed_at } = block;
+  const took = closed_at === null ? null : closed_at - proposed_at;
   const newest = findCurrentBlock(blocks.value);
   return (
     <div class="ballot">
@@ -139,7 +140,11 @@ function Ballot() {
           Block {height} <Glyph status={status} />{' '}
           <span class="outcome">{explainOutcome(status)}</span>
         </h1>
-        {status === 'voting' ? <Deadline block={block} /> : <Took block={block} />}
+        {status === 'voting' ? (
+          <Deadline block={block} />
+        ) : (
+          took !== null && <p class="deadline faint">after {formatMs(took)}</p>
+        )}
         {newest && newest.number !== number && (
           <Button onClick={() => lookAt(null)}>Show block {newest.height}</Button>
         )}
@@ -208,12 +213,6 @@ function Deadline({ block: { deadline, proposed_at } }: { block: BlockItem }) {
       <meter min={0} max={1} value={Math.min(1, share)} aria-label="Time left" />
       <b>{left >= 1_000 ? formatMs(Math.round(left / 1_000) * 1_000) : formatMs(left)}</b> left
     </p>
-  );
-}
-
-function Took({ block: { closed_at, proposed_at } }: { block: BlockItem }) {
-  return closed_at === null ? null : (
-    <p class="deadline faint">after {formatMs(closed_at - proposed_at)}</p>
   );
 }
 

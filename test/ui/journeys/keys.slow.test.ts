@@ -272,6 +272,8 @@ browserTest('keys: steps and resumes a run', async () => {
   await expect.poll(seqNow).toBeGreaterThan(stepped);
   await tabTo(tab, /^Resume the run$/, 'Shift+Tab');
   await press(tab, 'Enter');
+  await tabTo(tab, /^End the command$/);
+  await press(tab, 'Enter');
   expect(await begun.ended).toMatchObject({ code: 0 });
   await connection(tab).getByText('finished run', { exact: true }).waitFor();
 });

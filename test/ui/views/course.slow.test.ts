@@ -20,8 +20,22 @@ browserTest('identity: names the scenario, its question, seed, rule and verdict'
   const identity = tab.locator('.identity');
   await identity.getByText('A healthy town').waitFor();
   const words = await identity.innerText();
-  for (const word of ['seed 5', 'rule bft', '100 agents', 'How fast'])
-    expect(words).toContain(word);
+  for (const word of ['seed 5', 'rule bft', '100 agents']) expect(words).toContain(word);
+  // The view answers the question with the measures of all blocks, and explains the verdict.
+  const answer = tab.locator('.answer');
+  await answer.getByText('Verdict pass').waitFor();
+  const { blocks } = await viewOf(url);
+  const ends = blocks.filter(({ status }) => status !== 'voting').map(({ status }) => status);
+  const count = (wanted: string) => ends.filter((status) => status === wanted).length;
+  const decided = count('finalized') + count('rejected');
+  const parts = [
+    'How fast does a mixed town decide',
+    `${count('finalized')} of ${ends.length} blocks were finalized`,
+    `${decided} of ${ends.length} blocks decided, expected at least 1`,
+    '0 broken safety rules, expected 0',
+  ];
+  const said = (await answer.innerText()).replace(/\s+/g, ' ');
+  expect(parts.filter((part) => !said.includes(part))).toEqual([]);
   expect(await tab.getByTestId('verdict').innerText()).toBe('verdict: pass');
   const groups = await tab
     .locator('nav .group ul')
