@@ -146,10 +146,10 @@ function Answer({ all }: { all: readonly Ended[] }) {
     .map((course) => valueText(course, meanOf(pointsOf(course, past))));
   const closed = format(finalized + rejected + expired + orphaned);
   const isOver = verdict !== undefined && entry >= clock.value.head.entry;
-  const own = Object.entries(reported).map(
-    ([name, value]) =>
-      `${cleanText(name.replaceAll('_', ' ').replace('@', ' of '), 48)} ${value === null ? '–' : format(value)}`,
-  );
+  const own = Object.entries(reported).map(([name, value]) => {
+    const title = cleanText(name.replaceAll('_', ' ').replace('@', ' of '), 48);
+    return `${title} ${value === null ? '–' : format(value)}`;
+  });
   return (
     <div class="answer">
       {question && (
