@@ -170,7 +170,7 @@ function Answer({ all }: { all: readonly Ended[] }) {
           Verdict {cleanText(verdict.replaceAll('_', ' '), 24)}: {format(finalized + rejected)} of{' '}
           {closed} blocks decided, expected at least 1 and no standstill
           {verdict === 'pass'
-            ? '; 0 conflicting decisions of honest agents, expected 0; 0 broken safety rules, expected 0.'
+            ? '; 0 conflicts of honest agents; 0 broken safety rules, expected 0 of both.'
             : `. ${runVerdicts[verdict as keyof typeof runVerdicts] ?? ''}`}
         </p>
       )}
