@@ -144,7 +144,9 @@ function Answer({ all }: { all: readonly Ended[] }) {
   const [took, turnout, agreement] = courses
     .slice(1)
     .map((course) => valueText(course, meanOf(pointsOf(course, past))));
+  const decided = format(finalized + rejected);
   const closed = format(finalized + rejected + expired + orphaned);
+  const after = finalized > 0 ? `, after ${took} on average` : '';
   const isOver = verdict !== undefined && entry >= clock.value.head.entry;
   const own = Object.entries(reported).map(([name, value]) => {
     const title = cleanText(name.replaceAll('_', ' ').replace('@', ' of '), 48);
@@ -161,14 +163,13 @@ function Answer({ all }: { all: readonly Ended[] }) {
         <p>
           {isOver && own.length > 0 && `Reported at the end: ${own.join(', ')}. `}
           {format(finalized)} of {closed} blocks were finalized
-          {finalized > 0 && `, after ${took} on average`}. Mean turnout {turnout}, mean agreement{' '}
-          {agreement}.
+          {after}. Mean turnout {turnout}, mean agreement {agreement}.
         </p>
       )}
       {isOver && (
         <p class="faint">
-          Verdict {cleanText(verdict.replaceAll('_', ' '), 24)}: {format(finalized + rejected)} of{' '}
-          {closed} blocks decided, expected at least 1 and no standstill
+          Verdict {cleanText(verdict.replaceAll('_', ' '), 24)}: {decided} of {closed} blocks
+          decided, expected at least 1 and no standstill
           {verdict === 'pass'
             ? '; 0 conflicts of honest agents; 0 broken safety rules, expected 0 of both.'
             : `. ${runVerdicts[verdict as keyof typeof runVerdicts] ?? ''}`}
