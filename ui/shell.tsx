@@ -223,7 +223,7 @@ function Figures() {
   const failed = rejected + expired + orphaned;
   const rate = perSecond === null ? '' : format(Math.round(perSecond * 10) / 10);
   const figures: readonly (readonly [string, ComponentChildren, string])[] = [
-    ['last block', last && <LastBlock {...last} />, last?.status ?? ''],
+    ['last block', last ? <LastBlock {...last} /> : '–', last?.status ?? ''],
     ['final blocks', format(finalized), 'finalized blocks'],
     ['failed blocks', format(failed), 'rejected, expired and orphaned blocks'],
     ['votes', format(all.votes), 'votes'],

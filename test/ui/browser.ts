@@ -74,6 +74,10 @@ async function wholeInView(tab: Page): Promise<void> {
   }
 }
 
+/** Returns the number of pixels by which the page is wider than the window. */
+export const overflow = (tab: Page): Promise<number> =>
+  tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** Returns the violations of WCAG 2.2 AA and best practices that axe finds, with their elements. */

@@ -10,10 +10,6 @@ const START_MS = Date.parse('2026-01-01T00:00:00Z');
 
 export interface StoryOptions {
   agents: number;
-  /** Overrides for the default names and remarks. */
-  name?: (number: number) => string;
-  remark?: (number: number) => string;
-  policy?: string;
 }
 
 export class Story {
@@ -28,8 +24,7 @@ export class Story {
 
   constructor(options: StoryOptions) {
     this.#options = options;
-    const { policy = 'bft' } = options;
-    const of = { network_id: 'crowd', epoch: 'one', policy, weights: 'equal' };
+    const of = { network_id: 'crowd', epoch: 'one', policy: 'bft', weights: 'equal' };
     this.picture = createEmptySnapshot({ ...of, participation_bps: 5_000 });
   }
 
@@ -69,7 +64,7 @@ export class Story {
         put(row, 'block_proposal', introduced.blocks.at(-1)!.producer, this.#block);
       } else if (this.#chance() < 0.03) {
         const who = Math.floor(this.#chance() * this.#options.agents);
-        const text = this.#options.remark?.(this.#entry) ?? 'This state diff looks sound to me.';
+        const text = 'This state diff looks sound to me.';
         put(row, 'consensus_discussion', who, this.#block, 0);
         const at = Math.floor(this.#at);
         const about = { what: this.#block, stance: 'positive', text };
@@ -133,7 +128,7 @@ export class Story {
     return {
       ...{ number, id: `agent_${String(number).padStart(64, '0')}` },
       public_key: String(number).padStart(64, '0'),
-      ...{ name: this.#options.name?.(number) ?? `${personality}-${number}`, personality },
+      ...{ name: `${personality}-${number}`, personality },
       ...{ validator: number % 50 !== 7, producer: number % 20 === 0 },
     };
   }

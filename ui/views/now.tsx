@@ -54,15 +54,15 @@ export function View() {
       <section class="panel vote" aria-label="Block vote">
         <Ballot />
         <Chain />
-        <div class="chain-foot">
-          <OutcomeLegend />
-          {shown > 0 && (
+        {shown > 0 && (
+          <div class="chain-foot">
+            <OutcomeLegend />
             <p class="faint chart-caption">
               Share of voting weight in %, approvals from the left and rejections from the right. n
               = {plural(shown, 'block')}.
             </p>
-          )}
-        </div>
+          </div>
+        )}
       </section>
       <section class="panel who" aria-labelledby="who">
         <header>

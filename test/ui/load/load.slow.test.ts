@@ -15,6 +15,7 @@ import {
   type Mode,
   modes,
   open as opened,
+  overflow,
   sameImage,
 } from '../browser.js';
 import { connection, lostBand } from '../voters.js';
@@ -164,17 +165,7 @@ browserTest.each(checkedModes)('load: passes axe with charts and tables, %s', as
   for (const at of [page, `${page}?at=3`, page.replace('load', 'nowhere'), waiting.page]) {
     const { tab, complaints } = await open(at, modes[name]);
     expect([at, await accessFaults(tab)]).toEqual([at, []]);
-    const wide = () =>
-      tab.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-    expect([
-      [at, await wide()],
-      [at, complaints],
-    ]).toEqual([
-      [at, 0],
-      [at, []],
-    ]);
+    expect([at, await overflow(tab), complaints]).toEqual([at, 0, []]);
     await tab.close();
   }
   const { tab, complaints } = await open(page, modes[name]);
@@ -208,10 +199,7 @@ browserTest('load: shows hostile texts as short text only', async () => {
     expect(text.length).toBeLessThan(8_000);
     expect(await tab.locator('main img, main script').count()).toBe(0);
     expect(await tab.getByRole('link', { name: 'Network' }).count()).toBe(0);
-    const wide = await tab.evaluate(
-      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-    );
-    expect([wide, complaints]).toEqual([0, []]);
+    expect([await overflow(tab), complaints]).toEqual([0, []]);
   }
   await Promise.all([refused.ended, failed.ended]);
 });

@@ -10,7 +10,7 @@ import { csvRows, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
 import { agentOf } from '../../support/service/signer.js';
-import { accessFaults, checkedModes, modes, open } from '../browser.js';
+import { accessFaults, checkedModes, modes, open, overflow } from '../browser.js';
 import { copyOf, explore } from '../folder.js';
 
 const folder = suiteFolder();
@@ -253,6 +253,12 @@ browserTest('agents: shows a hostile group name as text only', async () => {
   const { tab, complaints } = await open(`${there.url}/ui/agents?band=group&color=group`);
   onTestFinished(() => tab.close());
   await tab.locator('.band-name').nth(1).waitFor();
+  const names = await tab
+    .locator('.band-name')
+    .evaluateAll((all) =>
+      all.map((name) => `${(name as HTMLElement).offsetLeft} ${(name as HTMLElement).offsetTop}`),
+    );
+  expect(new Set(names).size).toBe(names.length);
   const seen = await tab.evaluate(() => ({
     images: document.querySelectorAll('main img').length,
     turns: /[\u202a-\u202e\u200b]/.test(document.body.innerText),
@@ -274,10 +280,7 @@ browserTest.each(checkedModes)('agent: passes axe and does not overflow, %s', as
       if (twin && path.startsWith('agents')) continue;
       if (!path.startsWith('agents')) await figure(tab, 'Neighbours').waitFor();
       expect([path, await accessFaults(tab)]).toEqual([path, []]);
-      const wide = await tab.evaluate(
-        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      );
-      expect([path, wide]).toEqual([path, 0]);
+      expect([path, await overflow(tab)]).toEqual([path, 0]);
       const tables = await tab.getByRole('button', { name: 'as a table' }).all();
       for (const button of tables) await button.click();
     }

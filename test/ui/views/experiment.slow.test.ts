@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { pageOf } from '../../cli/watch/page.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { begin } from '../../support/running-command.js';
-import { accessFaults, modes, open } from '../browser.js';
+import { accessFaults, modes, open, overflow } from '../browser.js';
 
 useBrowser();
 
@@ -31,8 +31,7 @@ browserTest('experiment: changes a value, runs, compares and saves the figure', 
   expect(readFileSync(await saved.path(), 'utf8')).toMatch(/^<svg .*Blocks proposed/s);
   expect([await accessFaults(tab), complaints]).toEqual([[], []]);
   await tab.setViewportSize({ width: 390, height: 844 });
-  const over = () => tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  expect(await over()).toBeLessThanOrEqual(0);
+  expect(await overflow(tab)).toBeLessThanOrEqual(0);
 
   // Without the token, the panel only reads.
   const stranger = await open(`${url}/ui/experiment`, modes['narrow and dark']);

@@ -2,7 +2,7 @@
 import type { GalleryView } from '../../../dist/api/contract/control.js';
 import { browserTest, useBrowser } from '../../support/browser.js';
 import { begin } from '../../support/running-command.js';
-import { accessFaults, modes, open } from '../browser.js';
+import { accessFaults, modes, open, overflow } from '../browser.js';
 
 useBrowser();
 
@@ -19,8 +19,7 @@ browserTest(
       .first();
     expect([await accessFaults(tab), await card.count()]).toEqual([[], 1]);
     await tab.setViewportSize({ width: 390, height: 844 });
-    const over = () => tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    expect(await over()).toBeLessThanOrEqual(0);
+    expect(await overflow(tab)).toBeLessThanOrEqual(0);
     await card.getByRole('button').click();
     await tab.waitForURL(/\/ui\/$/);
     await tab.locator('.identity').getByText('A cartel buys votes').waitFor();
