@@ -54,16 +54,17 @@ export const firstContext = ({
 });
 
 class Row implements Agent {
-  readonly ordinal: number;
-  readonly id: string;
   readonly publicKey: string;
-  readonly personality: string;
+  readonly ordinal: number;
   readonly validator: boolean;
+  status: Status;
+  #who: Agent['who'] | null = null;
+  readonly id: string;
+  readonly personality: string;
   readonly producer: boolean;
   readonly registeredAt: number;
   /** The first 8 hex digits of the id, as a signed integer. */
   readonly #idOrder: number;
-  status: Status;
   actor: AgentActor | null = null;
   /** Context since the first change; null before it, when the context follows from the row. */
   changed: AgentContext | null;
@@ -81,8 +82,10 @@ class Row implements Agent {
     this.changed = changed;
   }
 
+  /** Name in events. It is kept, because every vote of the agent needs it. */
   get who() {
-    return { id: this.id, personality: this.personality };
+    this.#who ??= { id: this.id, personality: this.personality };
+    return this.#who;
   }
 
   get idOrder(): number {

@@ -23,6 +23,9 @@ export interface Change {
   value: RecordOf[Table] | null;
 }
 
+/** Members of a vote's record that come from its command. */
+export type NewVote = Pick<RecordOf['votes'], 'decision' | 'meme_references' | 'ballot'>;
+
 /**
  * Adds an item, and returns the list. Most lists get one item, for which `push` would reserve the
  * memory of seventeen.
@@ -52,8 +55,12 @@ export class Changes {
   }
 
   /** Adds the record of a vote. */
-  putVote(block: number, agent: number, vote: RecordOf['votes']): void {
-    this.put('votes', [block, agent], vote);
+  putVote(block: number, agent: number, vote: NewVote, at: number, entry: number): void {
+    const { decision, meme_references, ballot } = vote;
+    const record: RecordOf['votes'] = { at, decision, entry, meme_references };
+    // Most votes have no ballot, and a spread of nothing takes as long as the rest of the object.
+    if (ballot !== undefined) record.ballot = ballot;
+    this.put('votes', [block, agent], record);
   }
 
   /** Adds the record of an agent's standing. `values` contains one row per agent. */
@@ -71,8 +78,11 @@ export class Changes {
   }
 }
 
+/** List before the first event. Nothing is added to it. */
+const nothing: Event[] = [];
+
 export class Outbox {
-  #emitted: Event[] = [];
+  #emitted = nothing;
   #faults: unknown[] = [];
 
   /** Adds an event. The engine numbers the events of an entry when it takes them. */
@@ -87,7 +97,7 @@ export class Outbox {
 
   take(): Event[] {
     const taken = this.#emitted;
-    this.#emitted = [];
+    this.#emitted = nothing;
     return taken;
   }
 

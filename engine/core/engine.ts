@@ -72,12 +72,12 @@ export type Summary = Omit<ReturnType<typeof computeMetrics>, 'tps'> & {
 /** The state machine without log, clock or disk. */
 export class Engine {
   readonly #state: State;
-  #last: Position;
+  readonly #last: Position;
   #savedHead: Head;
 
   private constructor(state: State, last: Position) {
     this.#state = state;
-    this.#last = last;
+    this.#last = { ...last };
     this.#savedHead = getHead(state);
   }
 
@@ -106,7 +106,8 @@ export class Engine {
     return new Engine(restoreState(genesis, reader, last.at), last);
   }
 
-  get position(): Position {
+  /** Position of the last entry. It changes with the next entry. */
+  get position(): Readonly<Position> {
     return this.#last;
   }
 
@@ -124,7 +125,8 @@ export class Engine {
     if (outcome && (outcome.result === 'refused' || outcome.result === 'duplicate')) {
       return { outcome, events: none, changes: none, turned: none };
     }
-    this.#last = { seq, at, event_seq: this.#last.event_seq };
+    this.#last.seq = seq;
+    this.#last.at = at;
     const turned = state.agents.takeTurned();
     return { outcome, events: this.#events(), changes: this.#changes(), turned };
   }

@@ -21,12 +21,6 @@ const share = (part: number, whole: number) => Math.trunc((SCALE * part) / whole
 
 const ema = (old: number, sample: number) => old + Math.trunc((sample - old) / 16);
 
-interface Voter {
-  ordinal: number;
-  weight: number;
-  decision: Decision;
-}
-
 /** Updates the scores of a closed block's participants, and emits changed scores by agent id. */
 export function judgeBlock(
   state: State,
@@ -35,20 +29,22 @@ export function judgeBlock(
 ): void {
   const right: Decision = outcome === 'finalized' ? 'approve' : 'reject';
   const voters = votersOf(block);
+  const { agents } = block.ballots.electorate;
   const producer = producerOf(state, block);
-  const participants = voters.map(({ ordinal }) => ordinal);
-  const position = findElector(block.ballots.electorate, producer);
-  if (position < 0 || block.ballots.choice(position) === null) participants.push(producer);
+  const participants = voters.map((position) => agents[position]!);
+  const own = findElector(block.ballots.electorate, producer);
+  if (own < 0 || block.ballots.choice(own) === null) participants.push(producer);
   const alliance = allianceSamples(state, block);
   const memes = memeSamples(state, block, right);
 
   for (const ordinal of participants) decayPenalty(state, ordinal);
   if (state.genesis.consistency === 'conformity') {
-    for (const { ordinal, decision } of voters) {
-      move(state, ordinal, 'consistency', decision === right ? SCALE : 0);
+    for (const position of voters) {
+      const sample = block.ballots.choice(position) === right ? SCALE : 0;
+      move(state, agents[position]!, 'consistency', sample);
     }
   }
-  ratePeers(state, block, voters, producer);
+  ratePeers(state, block, voters, own);
   for (const { creator, sample } of memes) move(state, creator, 'meme', sample);
   for (const ordinal of participants) {
     moveAlliance(state, ordinal, alliance.get(ordinal) ?? null);
@@ -71,13 +67,12 @@ export function penalize(state: State, ordinal: number): void {
   state.electorates.reputationChanged();
 }
 
-function votersOf({ ballots }: OpenBlock): Voter[] {
-  const { agents, weights } = ballots.electorate;
-  const voters: Voter[] = [];
-  for (let position = 0; position < agents.length; position += 1) {
-    const decision = ballots.choice(position);
-    if (decision === null) continue;
-    voters.push({ ordinal: agents[position]!, weight: weights[position]!, decision });
+/** Returns the positions of a block's voters in its electorate. */
+function votersOf({ ballots }: OpenBlock): number[] {
+  const { length } = ballots.electorate.agents;
+  const voters: number[] = [];
+  for (let position = 0; position < length; position += 1) {
+    if (ballots.choice(position) !== null) voters.push(position);
   }
   return voters;
 }
@@ -97,16 +92,20 @@ function decayPenalty(state: State, ordinal: number): void {
   if (penalty !== 0) state.standings.set(ordinal, 'penalty', penalty - Math.trunc(penalty / 64));
 }
 
-function ratePeers(state: State, block: OpenBlock, voters: Voter[], producer: number): void {
+/** Rates the producer by the votes of others, and each voter by the votes like its own. */
+function ratePeers(state: State, block: OpenBlock, voters: readonly number[], own: number): void {
   const { approve, reject } = blockContext(block);
-  const own = voters.find(({ ordinal }) => ordinal === producer);
-  const others = approve + reject - (own?.weight ?? 0);
-  const approving = approve - (own?.decision === 'approve' ? own.weight : 0);
-  if (others > 0) move(state, producer, 'peer', share(approving, others));
-  for (const { ordinal, weight, decision } of voters) {
+  const { ballots } = block;
+  const { agents, weights } = ballots.electorate;
+  const decision = own < 0 ? null : ballots.choice(own);
+  const others = approve + reject - (decision === null ? 0 : weights[own]!);
+  const approving = approve - (decision === 'approve' ? weights[own]! : 0);
+  if (others > 0) move(state, producerOf(state, block), 'peer', share(approving, others));
+  for (const position of voters) {
+    const weight = weights[position]!;
     const rest = approve + reject - weight;
-    const alike = (decision === 'approve' ? approve : reject) - weight;
-    if (rest > 0) move(state, ordinal, 'peer', share(alike, rest));
+    const alike = (ballots.choice(position) === 'approve' ? approve : reject) - weight;
+    if (rest > 0) move(state, agents[position]!, 'peer', share(alike, rest));
   }
 }
 

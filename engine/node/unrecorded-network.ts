@@ -8,10 +8,11 @@ import { refuseUnknownKey } from '../admit/credentials.js';
 import { completeGenesis, type GenesisOptions } from '../admit/genesis.js';
 import type { Verified } from '../admit/verify.js';
 import { firstContext } from '../core/agents.js';
-import { Changes, type Reader } from '../core/changes.js';
-import { Engine, type Step } from '../core/engine.js';
+import { Changes, type NewVote, type Reader } from '../core/changes.js';
+import { Engine, type Input, type Step } from '../core/engine.js';
 import type { Outcome } from '../core/state.js';
 import type { Event } from '../protocol/schema/event.js';
+import type { Command } from '../protocol/schema/command.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { Decision } from '../protocol/schema/primitives.js';
 import type { Refusal } from '../protocol/schema/reason.js';
@@ -39,6 +40,9 @@ interface UnrecordedOptions {
   answered: boolean;
 }
 
+/** Step of a command. */
+type UnrecordedStep = Step & Pick<Applied, 'outcome'>;
+
 const settled = Promise.resolve();
 
 export class UnrecordedNetwork {
@@ -56,6 +60,8 @@ export class UnrecordedNetwork {
   };
   /** Position of the state that the views show. */
   #viewed = 0;
+  /** Last input of the engine, which is used again for the next. */
+  readonly #input: Input = { seq: 0, at: 0, command: null };
   /** No entry waits for a disk. */
   readonly backlog = 0;
   readonly durable = settled;
@@ -95,16 +101,20 @@ export class UnrecordedNetwork {
     return this.#engine.precheck(command, this.#now);
   }
 
-  apply({ command }: Verified): Applied {
+  apply({ command }: Verified): UnrecordedStep {
     const at = this.#now;
     const ticked = this.#fireUntil(at);
-    const seq = this.#engine.position.seq + 1;
-    const { outcome, events } = this.#engine.apply({ seq, at, command });
-    return {
-      outcome: outcome!,
-      events: ticked.length === 0 ? events : [...ticked, ...events],
-      durable: settled,
-    };
+    const step = this.#step(at, command) as UnrecordedStep;
+    if (ticked.length > 0) step.events = [...ticked, ...step.events];
+    return step;
+  }
+
+  #step(at: number, command: Command | null): Step {
+    const input = this.#input;
+    input.seq = this.#engine.position.seq + 1;
+    input.at = at;
+    input.command = command;
+    return this.#engine.apply(input);
   }
 
   /** Fires all deadlines before now. Returns the events that the deadlines emit. */
@@ -139,10 +149,8 @@ export class UnrecordedNetwork {
     for (;;) {
       const due = this.#engine.nextDeadline();
       if (due === null || due >= at) return events ?? noEvents;
-      const seq = this.#engine.position.seq + 1;
-      const step: Step = this.#engine.apply({ seq, at: due + 1, command: null });
       events ??= [];
-      events.push(...step.events);
+      events.push(...this.#step(due + 1, null).events);
     }
   }
 
@@ -219,9 +227,9 @@ class LiveTables extends Changes implements Reader {
   }
 
   /** Stores a vote at once, because the engine reads votes only before it makes any changes. */
-  override putVote(block: number, agent: number, vote: RecordOf['votes']): void {
+  override putVote(block: number, agent: number, vote: NewVote, at: number, entry: number): void {
     this.#votes[block] ??= new VoteColumns();
-    this.#votes[block].add(agent, vote);
+    this.#votes[block].add(agent, vote, at, entry);
   }
 
   override putStanding(ordinal: number, values: Int32Array, width: number): void {
@@ -325,7 +333,8 @@ class VoteColumns {
   readonly #references = new Map<number, RecordOf['votes']['meme_references']>();
   readonly #ballots = new Map<number, unknown>();
 
-  add(agent: number, { at, entry, decision, meme_references, ballot }: RecordOf['votes']): void {
+  add(agent: number, vote: NewVote, at: number, entry: number): void {
+    const { decision, meme_references, ballot } = vote;
     if (agent >= this.#decisions.length) this.#grow(agent + 1);
     this.#decisions[agent] = codes[decision];
     this.#times[agent] = at;

@@ -158,6 +158,7 @@ export function castVote(
 }
 
 const none: readonly string[] = [];
+const noReferences: string[] = [];
 
 /** Returns the ballot that names the agent's group as its model, if the rule takes such ballots. */
 function labelOf({ group }: ScriptedAgent, { rule }: World): { model: string } | undefined {
@@ -168,6 +169,7 @@ function labelOf({ group }: ScriptedAgent, { rule }: World): { model: string } |
 
 /** Returns the first received memes that argue for the decision. */
 function referred(memes: readonly ReceivedMeme[], decision: Decision): string[] {
+  if (memes.length === 0) return noReferences;
   const moved: string[] = [];
   for (const { id, stance } of memes) {
     if (stance === decision && moved.length < REFERENCES) moved.push(id);

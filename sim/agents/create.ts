@@ -149,31 +149,34 @@ function agentsOf(
   return agents;
 }
 
-/** An agent of a scenario. What many agents share is in shared objects, and few are derived. */
+/**
+ * An agent of a scenario. What many agents share is in shared objects, and few are derived. The
+ * members that every vote reads come first, so that they share two cache lines.
+ */
 class ScenarioAgent implements ScriptedAgent {
   readonly ordinal: number;
-  readonly id: string;
-  readonly by: Signatory;
-  readonly group: Group;
-  readonly personalityName: string;
-  personality: Personality;
-  readonly capabilities: readonly Capability[];
-  readonly producer: boolean;
-  readonly validator: boolean;
   readonly joinsMs: number;
   leavesMs: number | null;
   strategy: Strategy;
+  readonly validator: boolean;
   streams: Streams;
+  personality: Personality;
+  readonly group: Group;
+  readonly by: Signatory;
+  votes = 0;
+  onBreak = false;
   joined = false;
   left = false;
-  onBreak = false;
   away = false;
   turn = 0;
-  votes = 0;
   proposals = 0;
   occasions = 0;
   timers: Map<string, number> | null = null;
   timersSet = 0;
+  readonly producer: boolean;
+  readonly id: string;
+  readonly personalityName: string;
+  readonly capabilities: readonly Capability[];
 
   constructor(
     { ordinal, group, personalityName, personality, capabilities, joins, leaves }: Inhabitant,

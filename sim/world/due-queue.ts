@@ -29,23 +29,29 @@ export const plans = new Set<ScheduledEvent['type']>([
 
 /** Span length. Items within one span are sorted together. */
 const SPAN_MS = 50;
+/** Spans that are found without a look-up in a map. */
+const RECENT = 64;
 
 /**
- * Two-level priority queue. A small heap orders the items in the current span, and per-span columns
- * hold later items. With ten thousand agents, about thirty thousand items are pending.
+ * Two-level priority queue. The items of the current span are sorted at once, and a heap orders the
+ * few that are added after that. Each later span holds its own items. With ten thousand agents, about
+ * thirty thousand items are pending.
  *
- * Items are rows of columns, so a pending item takes no object of its own. `takeBefore` copies the
+ * Items are rows of typed arrays, so a pending item takes no object of its own. `takeBefore` copies the
  * next item to the members of the queue.
  */
 export class DueQueue<T> {
-  /** Columns of the items due before the end of the current span, with their order. */
+  /** Rows of the items due before the end of the current span, with their order. */
   #near = new Span<T>();
+  readonly #sorted = new SortedSpan();
   readonly #heap = new DueHeap();
   #span = -1;
   #firstSpan: number | null = null;
   /** Later spans by number, counted from the first span, and the numbers as a heap. */
   readonly #later = new Map<number, Span<T>>();
   readonly #spans = new TinyQueue<number>();
+  /** Later spans by number modulo `RECENT`, to find most of them without the map. */
+  readonly #recent: Span<T>[] = Array.from({ length: RECENT }, () => new Span());
   /** Empty spans, for reuse. */
   readonly #spare: Span<T>[] = [];
   /** Time, agent, number, time of scheduling and content of the item that was taken last. */
@@ -57,8 +63,13 @@ export class DueQueue<T> {
 
   /** Time of the next item, or infinity. */
   get nextAt(): number {
-    if (this.#heap.length === 0) this.#approach();
-    return this.#heap.nextAt;
+    if (this.#isOver) this.#approach();
+    return Math.min(this.#sorted.nextAt, this.#heap.nextAt);
+  }
+
+  /** True if no item of the current span is left. */
+  get #isOver(): boolean {
+    return this.#heap.length === 0 && this.#sorted.nextAt === Number.POSITIVE_INFINITY;
   }
 
   /** @param number sequence number of the agent's items, which orders those of one time. */
@@ -68,32 +79,52 @@ export class DueQueue<T> {
     // Small integer keys are much faster to look up.
     const span = whole - this.#firstSpan;
     if (span <= this.#span) {
-      if (this.#heap.length === 0) this.#near.length = 0;
+      if (this.#isOver) this.#near.length = 0;
       this.#near.add(at, from, number, since, item);
       this.#heap.push(at, this.#near);
       return;
     }
+    const recent = this.#recent[span % RECENT]!;
+    const later = recent.span === span ? recent : this.#laterSpan(span);
+    later.add(at, from, number, since, item);
+  }
+
+  #laterSpan(span: number): Span<T> {
     let later = this.#later.get(span);
     if (!later) {
       later = this.#spare.pop() ?? new Span();
+      later.span = span;
       this.#later.set(span, later);
       this.#spans.push(span);
     }
-    later.add(at, from, number, since, item);
+    this.#recent[span % RECENT] = later;
+    return later;
   }
 
   /** Takes the next item due before `end`. Returns false if no item is due. */
   takeBefore(end: number): boolean {
     if (this.nextAt >= end) return false;
     const near = this.#near;
-    const place = this.#heap.take(near);
-    this.at = near.at[place]!;
-    this.from = near.from[place]!;
-    this.number = near.number[place]!;
-    this.since = near.since[place]!;
-    this.item = near.item[place]!;
-    near.item[place] = null;
+    const { rows, items } = near;
+    const place = this.#takePlace(near);
+    const row = place * WIDTH;
+    this.at = rows[row]!;
+    this.from = rows[row + FROM]!;
+    this.number = rows[row + NUMBER]!;
+    this.since = rows[row + SINCE]!;
+    this.item = items[place]!;
+    items[place] = null;
     return true;
+  }
+
+  #takePlace(near: Span<T>): number {
+    const sorted = this.#sorted;
+    const heap = this.#heap;
+    if (heap.length === 0) return sorted.take();
+    const isSortedFirst =
+      sorted.nextAt < Number.POSITIVE_INFINITY &&
+      isBefore(near, sorted.nextAt, sorted.place, heap.nextAt, heap.place);
+    return isSortedFirst ? sorted.take() : heap.take(near);
   }
 
   #approach(): void {
@@ -104,49 +135,127 @@ export class DueQueue<T> {
     this.#near = this.#later.get(number)!;
     this.#later.delete(number);
     this.#span = number;
-    this.#heap.fill(this.#near);
+    const startsAt = (number + this.#firstSpan!) * SPAN_MS;
+    if (!this.#sorted.fill(this.#near, startsAt)) this.#heap.fill(this.#near);
   }
 }
 
-/** Items of one span in columns, in order of insertion. */
+/** Members of a row: time, agent, number, and time of scheduling. */
+const WIDTH = 4;
+const FROM = 1;
+const NUMBER = 2;
+const SINCE = 3;
+
+/** Items of one span in rows of one typed array, in order of insertion. */
 class Span<T> {
+  /** Number of the span, or -1. */
+  span = -1;
   length = 0;
-  at = new Float64Array(16);
-  from = new Uint32Array(16);
-  number = new Uint32Array(16);
-  since = new Float64Array(16);
-  item: (T | null)[] = [];
+  rows = new Float64Array(16 * WIDTH);
+  readonly items: (T | null)[] = [];
 
   add(at: number, from: number, number: number, since: number, item: T): void {
     const place = this.length;
-    if (place === this.at.length) this.#grow(2 * place);
-    this.at[place] = at;
-    this.from[place] = from;
-    this.number[place] = number;
-    this.since[place] = since;
-    if (place < this.item.length) this.item[place] = item;
-    else this.item.push(item);
+    const row = place * WIDTH;
+    if (row === this.rows.length) this.#grow();
+    const { rows, items } = this;
+    rows[row] = at;
+    rows[row + FROM] = from;
+    rows[row + NUMBER] = number;
+    rows[row + SINCE] = since;
+    if (place < items.length) items[place] = item;
+    else items.push(item);
     this.length = place + 1;
   }
 
-  #grow(length: number): void {
-    const { at, from, number, since } = this;
-    this.at = new Float64Array(length);
-    this.at.set(at);
-    this.from = new Uint32Array(length);
-    this.from.set(from);
-    this.number = new Uint32Array(length);
-    this.number.set(number);
-    this.since = new Float64Array(length);
-    this.since.set(since);
+  #grow(): void {
+    const rows = new Float64Array(2 * this.rows.length);
+    rows.set(this.rows);
+    this.rows = rows;
   }
 }
 
-type Columns = Pick<Span<unknown>, 'at' | 'from' | 'number' | 'length'>;
+type Rows = Pick<Span<unknown>, 'rows' | 'length'>;
+
+/** Limits of the parts of a key: 6 bits of milliseconds, 20 of agents and 26 of places. */
+const MOST_AGENTS = 2 ** 20;
+const MOST_PLACES = 2 ** 26;
 
 /**
- * Heap of a span's items by time, agent and number. The times are in a list of their own, because
- * most comparisons need only times. A library heap with a comparator is three times slower here.
+ * Items of a span in order. An item is sorted by one number, which holds its time within the span,
+ * its agent and its place. Typed arrays sort numbers several times faster than a heap.
+ */
+class SortedSpan {
+  /** Time and place of the next item. The time is infinite if no item is left. */
+  nextAt = Number.POSITIVE_INFINITY;
+  place = 0;
+  #next = 0;
+  #length = 0;
+  #keys = new Float64Array(64);
+  #startsAt = 0;
+
+  /** Sorts a span. Returns false if its items do not fit into keys. */
+  fill(span: Rows, startsAt: number): boolean {
+    const { length, rows } = span;
+    if (length > MOST_PLACES) return false;
+    if (length > this.#keys.length) this.#keys = new Float64Array(2 * length);
+    const keys = this.#keys.subarray(0, length);
+    for (let place = 0; place < length; place += 1) {
+      const ms = rows[place * WIDTH]! - startsAt;
+      const from = rows[place * WIDTH + FROM]!;
+      if (ms !== Math.floor(ms) || from >= MOST_AGENTS) return false;
+      keys[place] = (ms * MOST_AGENTS + from) * MOST_PLACES + place;
+    }
+    keys.sort();
+    for (let next = 1; next < length; next += 1) {
+      if (keys[next]! - keys[next - 1]! < MOST_PLACES) this.#sortNumbers(keys, next, span);
+    }
+    this.#length = length;
+    this.#next = 0;
+    this.#startsAt = startsAt;
+    this.#show();
+    return true;
+  }
+
+  /** Moves an item before those of the same time and agent that have larger numbers. */
+  #sortNumbers(keys: Float64Array, from: number, { rows }: Rows): void {
+    for (let next = from; next > 0; next -= 1) {
+      const key = keys[next]!;
+      const before = keys[next - 1]!;
+      if (ownerOf(key) !== ownerOf(before)) return;
+      const number = rows[placeOf(key) * WIDTH + NUMBER]!;
+      if (rows[placeOf(before) * WIDTH + NUMBER]! < number) return;
+      keys[next] = before;
+      keys[next - 1] = key;
+    }
+  }
+
+  take(): number {
+    const { place } = this;
+    this.#next += 1;
+    this.#show();
+    return place;
+  }
+
+  #show(): void {
+    if (this.#next === this.#length) {
+      this.nextAt = Number.POSITIVE_INFINITY;
+      return;
+    }
+    const key = this.#keys[this.#next]!;
+    this.place = placeOf(key);
+    this.nextAt = this.#startsAt + Math.floor(key / (MOST_AGENTS * MOST_PLACES));
+  }
+}
+
+/** Time and agent of a key. */
+const ownerOf = (key: number): number => Math.floor(key / MOST_PLACES);
+const placeOf = (key: number): number => key - ownerOf(key) * MOST_PLACES;
+
+/**
+ * Heap by time, agent and number of the items that come after their span was sorted, or that fit
+ * into no key. The times are in a list of their own, because most comparisons need only times. A
+ * library heap with a comparator is three times slower here.
  */
 class DueHeap {
   length = 0;
@@ -154,18 +263,23 @@ class DueHeap {
   /** Positions in the span, in heap order. */
   #places = new Uint32Array(16);
 
+  /** Position of the first item. */
+  get place(): number {
+    return this.#places[0]!;
+  }
+
   /** Time of the first item, or infinity. */
   get nextAt(): number {
     return this.length === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
   }
 
   /** Orders all items of a span. The heap must be empty. */
-  fill(span: Columns): void {
+  fill(span: Rows): void {
     const { length } = span;
     if (length > this.#times.length) this.#grow(length);
     this.length = length;
     for (let place = 0; place < length; place += 1) {
-      this.#times[place] = span.at[place]!;
+      this.#times[place] = span.rows[place * WIDTH]!;
       this.#places[place] = place;
     }
     for (let slot = (length >> 1) - 1; slot >= 0; slot -= 1) {
@@ -174,7 +288,7 @@ class DueHeap {
   }
 
   /** Adds the span's last item. */
-  push(at: number, span: Columns): void {
+  push(at: number, span: Rows): void {
     if (this.length === this.#times.length) this.#grow(2 * this.length);
     const times = this.#times;
     const places = this.#places;
@@ -193,7 +307,7 @@ class DueHeap {
   }
 
   /** Removes the first item, and returns its position. The heap must not be empty. */
-  take(span: Columns): number {
+  take(span: Rows): number {
     const first = this.#places[0]!;
     const last = this.length - 1;
     this.length = last;
@@ -202,7 +316,7 @@ class DueHeap {
   }
 
   /** Sifts an item down from a given slot. */
-  #sink(from: number, at: number, place: number, span: Columns): void {
+  #sink(from: number, at: number, place: number, span: Rows): void {
     const times = this.#times;
     const places = this.#places;
     const { length } = this;
@@ -236,15 +350,17 @@ class DueHeap {
 
 /** Compares items by time, agent and number. */
 function isBefore(
-  { from, number }: Columns,
+  { rows }: Rows,
   at: number,
   place: number,
   otherAt: number,
   other: number,
 ): boolean {
   if (at !== otherAt) return at < otherAt;
-  const isSame = from[place] === from[other];
-  return isSame ? number[place]! < number[other]! : from[place]! < from[other]!;
+  const from = rows[place * WIDTH + FROM]!;
+  const otherFrom = rows[other * WIDTH + FROM]!;
+  if (from !== otherFrom) return from < otherFrom;
+  return rows[place * WIDTH + NUMBER]! < rows[other * WIDTH + NUMBER]!;
 }
 
 /*

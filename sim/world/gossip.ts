@@ -23,6 +23,12 @@ export class Gossip {
   readonly #links: Links;
   readonly #outbox: Outbox | null;
   readonly #neighbours: readonly (readonly number[])[];
+  /**
+   * All neighbours in one list, and the start of each agent's neighbours in it. Every vote reads
+   * them, and a list per agent is elsewhere in memory.
+   */
+  readonly #others: Uint32Array;
+  readonly #starts: Uint32Array;
   readonly #observer: Observer;
   readonly #mutes: Mutes;
 
@@ -31,6 +37,14 @@ export class Gossip {
     this.#links = links;
     this.#outbox = outbox;
     this.#neighbours = neighbours;
+    this.#starts = new Uint32Array(neighbours.length + 1);
+    for (const [agent, { length }] of neighbours.entries()) {
+      this.#starts[agent + 1] = this.#starts[agent]! + length;
+    }
+    this.#others = new Uint32Array(this.#starts[neighbours.length]!);
+    for (const [agent, others] of neighbours.entries()) {
+      this.#others.set(others, this.#starts[agent]);
+    }
     this.#observer = observer;
   }
 
@@ -85,11 +99,11 @@ export class Gossip {
 
   /** Counts one message per neighbour. Checks individual messages only if some can be lost. */
   #sayAtOnce(kind: MessageKind, from: number, { at, name, bytes }: Told): void {
-    const neighbours = this.#neighbours[from]!;
-    this.#observer.traffic(kind, 'sent', neighbours.length, bytes);
+    const count = this.#starts[from + 1]! - this.#starts[from]!;
+    this.#observer.traffic(kind, 'sent', count, bytes);
     if (this.#links.sure(at)) return;
     let lost = 0;
-    for (const to of neighbours) if (this.#links.fails(name, from, to, at)) lost += 1;
+    for (const to of this.#neighbours[from]!) if (this.#links.fails(name, from, to, at)) lost += 1;
     if (lost > 0) this.#observer.traffic(kind, 'lost', lost, bytes);
   }
 
@@ -138,9 +152,12 @@ export class Gossip {
     now: number,
   ): number | null {
     const { votedAt, decisions } = talk;
+    const others = this.#others;
+    const end = this.#starts[agent + 1]!;
     let approving = 0;
     let all = 0;
-    for (const other of this.#neighbours[agent]!) {
+    for (let place = this.#starts[agent]!; place < end; place += 1) {
+      const other = others[place]!;
       if (votedAt[other] === 0 || !this.#voteHeard(talk, other, agent, now)) continue;
       const weight = allies?.has(other) === true ? 2 : 1;
       all += weight;
@@ -150,9 +167,9 @@ export class Gossip {
   }
 
   /** Returns received memes without duplicates, in neighbour order. */
-  receivedMemes(agent: number, talk: Talk, now: number): ReceivedMeme[] {
+  receivedMemes(agent: number, talk: Talk, now: number): readonly ReceivedMeme[] {
     const { memes, posted, references } = talk;
-    if (talk.stances.size === 0) return [];
+    if (talk.stances.size === 0) return noMemes;
     const received: ReceivedMeme[] = [];
     for (const other of this.#neighbours[agent]!) {
       if (memes[other] === 0) continue;
@@ -212,6 +229,7 @@ export class Gossip {
 }
 
 const none: readonly PostedMeme[] = [];
+const noMemes: readonly ReceivedMeme[] = [];
 
 /** Adds a meme once. Comparing objects is faster than a map, even for hundreds of memes. */
 function take({ stances }: Talk, id: string, received: ReceivedMeme[]): void {

@@ -162,7 +162,7 @@ export class Knowledge {
     return talk ? this.#gossip.support(agent, talk, allies, now) : null;
   }
 
-  receivedMemes(agent: number, hash: string, now: number): ReceivedMeme[] {
+  receivedMemes(agent: number, hash: string, now: number): readonly ReceivedMeme[] {
     const talk = this.#talk(hash);
     return talk ? this.#gossip.receivedMemes(agent, talk, now) : [];
   }

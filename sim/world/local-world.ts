@@ -15,8 +15,9 @@ import type { Outcome } from '../../engine/core/state.js';
 import type { AheadSigner } from '../../engine/crypto/signer.js';
 import type { VirtualClock } from '../../engine/node/clock.js';
 import type { Network } from '../../engine/node/network.js';
+import type { Applied } from '../../engine/node/open-store.js';
 import type { StateViews } from '../../engine/node/state-views.js';
-import type { Command, CommandKind } from '../../engine/protocol/schema/command.js';
+import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
@@ -50,7 +51,6 @@ const TURN_MS = 8;
 export interface WorldNetwork
   extends Pick<
     Network,
-    | 'apply'
     | 'backlog'
     | 'durable'
     | 'fireDeadlines'
@@ -60,6 +60,7 @@ export interface WorldNetwork
     | 'verifyAdmitted'
     | 'votesUntilClose'
   > {
+  apply(verified: Verified): Pick<Applied, 'outcome' | 'events'>;
   readonly verification: Pick<Network['verification'], 'enabled' | 'defer'>;
   readonly read: StateViews;
 }
@@ -251,8 +252,9 @@ export class LocalWorld extends Society {
     return null;
   }
 
-  #admitted(sent: readonly Sent[]): Arrival[] {
-    const arrivals: Arrival[] = [];
+  /** Keeps the requests that are admitted. */
+  #admitted(sent: Sent[]): Arrival[] {
+    let kept = 0;
     const { networkId } = this;
     for (const one of sent) {
       const { at, from, request } = one;
@@ -263,10 +265,12 @@ export class LocalWorld extends Society {
         this.refused(from, request.kind, 'TIMESTAMP_SKEW');
       } else {
         one.admitted = known;
-        arrivals.push(one as Arrival);
+        sent[kept] = one;
+        kept += 1;
       }
     }
-    return arrivals;
+    sent.length = kept;
+    return sent as Arrival[];
   }
 
   async #round(arrivals: readonly Arrival[]): Promise<void> {
@@ -297,7 +301,7 @@ export class LocalWorld extends Society {
   }
 
   #take(arrival: Arrival, verified: Verified | { refusal: Refusal }): void {
-    const { at, from, note, bytes, admitted } = arrival;
+    const { at, from, admitted } = arrival;
     const { command } = admitted;
     if ('refusal' in verified) {
       this.#turnedAway(from, command.kind, verified.refusal);
@@ -309,8 +313,9 @@ export class LocalWorld extends Society {
     if (this.#quotas) this.#conclude(admitted, outcome);
     this.#note(this.#watch?.observe({ at, command, outcome, events }));
     this.#count(from, command.kind, outcome);
-    const text = command.kind === 'meme' ? memeText(admitted.request) : undefined;
-    this.#publish(events, { from, note, bytes, text, memes: memesOf(command) });
+    if (command.kind === 'vote') arrival.memes = command.meme_references;
+    else if (command.kind === 'meme') arrival.text = memeText(admitted.request);
+    this.#publish(events, arrival);
   }
 
   /** Checks a request before verification: rate limits, and refusals that are certain. */
@@ -370,9 +375,6 @@ export class LocalWorld extends Society {
     }
   }
 }
-
-const none: readonly string[] = [];
-const memesOf = (command: Command) => (command.kind === 'vote' ? command.meme_references : none);
 
 /*
  * Rounds of requests that can be verified together. A request that is certain to be refused is

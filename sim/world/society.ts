@@ -36,19 +36,16 @@ import { computeDeparture, type Departure, type Links, NETWORK, type Uplinks } f
 import { type MessageKind, requestBytes, requestKinds } from './messages.js';
 import type { Cause, Changeable, Intervening, Observer, RefusedWhy } from './observer.js';
 
+const noMemes: readonly string[] = [];
 /** Refusals after which a proposal is retried. */
 const noRoom = new Set<Reason>(['TOO_MANY_OPEN', 'BLOCKS_USED', 'QUOTA_USED']);
 
-/** Request in flight. */
-export interface Sent {
+/** Request in flight. It is the cause of the events that follow from it. */
+export interface Sent extends Cause {
   at: number;
-  from: number;
   /** Number of the sender's earlier requests. */
   number: number;
   request: SignedRequest;
-  bytes: number;
-  /** Note of a vote as cast by its agent. */
-  note: DecisionNote | null;
   /** Set on arrival. */
   admitted: Admitted | null;
 }
@@ -178,7 +175,17 @@ export class Society implements Changeable {
 
   #sending(from: number, request: SignedRequest, bytes: number, note: DecisionNote | null): Sent {
     const number = this.#requests[from]!++;
-    return { at: this.now, from, number, request, bytes, note, admitted: null };
+    return {
+      at: this.now,
+      from,
+      number,
+      request,
+      bytes,
+      note,
+      memes: noMemes,
+      text: undefined,
+      admitted: null,
+    };
   }
 
   #depart(kind: MessageKind, name: number, sent: Sent): void {

@@ -277,20 +277,11 @@ export const vote: CommandRule<VoteCommand, VotePlan> = {
       timestamp,
       validator: agent.who,
     };
-    const record: RecordOf['votes'] = {
-      at: state.now,
-      decision,
-      entry: state.entry,
-      meme_references,
-    };
     const ballot = ballotOf(state, command);
-    // Most votes have no ballot, and a spread of nothing takes as long as the rest of the object.
-    if (ballot !== undefined) {
-      data.ballot = ballot;
-      record.ballot = ballot;
-    }
+    if (ballot !== undefined) data.ballot = ballot;
     state.outbox.emit('block_validation', data);
-    state.changes.putVote(context.ordinal, agent.ordinal, record);
+    const kept = ballot === command.ballot ? command : { decision, meme_references };
+    state.changes.putVote(context.ordinal, agent.ordinal, kept, state.now, state.entry);
     const verdict = state.blocks.verdict(block);
     if (verdict) closeBlock(state, block, verdict);
     if (!state.changes.answered) return UNANSWERED;

@@ -32,7 +32,7 @@ const seeded: Seeded[] = [
     "900 * standings.get(ordinal, 'meme')",
   ],
   ['DEADLINE_WITHOUT_BLOCK', blocks, 'state.deadlines.remove(deadlineId(block.hash));', ''],
-  ['LOGGED_ENTRY', 'core/engine.js', 'this.#last = { seq, at,', 'this.#last = { seq: seq + 1, at,'],
+  ['LOGGED_ENTRY', 'core/engine.js', 'this.#last.seq = seq;', 'this.#last.seq = seq + 1;'],
   ['LOG_HEAD', 'protocol/log.js', 'stored.set(this.#log, 0);', ''],
 ];
 

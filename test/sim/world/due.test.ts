@@ -8,7 +8,20 @@ interface Due {
   number: number;
 }
 
-const items = fc.array(fc.record({ at: fc.nat(400), from: fc.nat(3) }), { maxLength: 200 });
+/** Most times are whole milliseconds, and most ordinals below the limit of a sort key. */
+const items = fc.array(
+  fc.record({
+    at: fc.oneof(
+      { arbitrary: fc.nat(400), weight: 200 },
+      { arbitrary: fc.nat(1_600).map((at) => at / 4), weight: 1 },
+    ),
+    from: fc.oneof(
+      { arbitrary: fc.nat(3), weight: 200 },
+      { arbitrary: fc.constant(2 ** 20), weight: 1 },
+    ),
+  }),
+  { maxLength: 200 },
+);
 
 /** Takes the next item before `end`, and checks that the queue copied all of its members. */
 function takeBefore(queue: DueQueue<Due>, end: number): Due | undefined {
