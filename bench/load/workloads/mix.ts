@@ -18,6 +18,7 @@ import {
 } from '../options.js';
 import { sizeOf } from '../request-texts.js';
 import type { Call, Expected, Limit, RunContext, Source, Wait } from '../workload.js';
+import type { Script } from './script.js';
 
 interface Setting {
   pool: AgentPool;
@@ -165,6 +166,13 @@ export class Workload {
     const pool = new AgentPool(context, progress);
     this.#pool = pool;
     const { options } = context;
+    // A wrong module is found before agents are registered.
+    const scripts = new Map<Scenario, Script>();
+    for (const scenario of this.#scenarios) {
+      if (!scenario.script) continue;
+      const { Script } = await import('./script.js');
+      scripts.set(scenario, await Script.load(scenario.script));
+    }
     if (signsIn(options)) await pool.gather();
     const used = kindsOf(options).map(({ kind }) => kind);
     for (const [kind, make] of Object.entries(modules) as [Kind, Make][]) {
@@ -172,9 +180,7 @@ export class Workload {
       const setting = { pool, progress, expected: this.#expected(kind) };
       this.#sources.set(kind, await make(setting));
     }
-    for (const scenario of this.#scenarios) {
-      if (scenario.script) await this.#addScript(scenario, pool);
-    }
+    for (const [scenario, script] of scripts) await this.#addScript(scenario, script, pool);
     this.#draws = this.#scenarios.map(
       (scenario) =>
         new Draw(scenario.mix, (kind) => {
@@ -221,13 +227,16 @@ export class Workload {
     return this.#pool!.record.signed;
   }
 
-  async #addScript(scenario: Scenario, pool: AgentPool): Promise<void> {
+  async #addScript(scenario: Scenario, script: Script, pool: AgentPool): Promise<void> {
     const { openScript } = await import('./script.js');
     const source = this.#scripts.size + 1;
     const agents = shareOf(await agentsOf(pool), source, pool.context.options);
     const expected = expectedOf(scenario.plan, kinds.script.guessPerS);
     const votes = this.#sources.get('vote') ?? null;
-    this.#scripts.set(scenario, await openScript(scenario, { pool, agents, expected, votes }));
+    this.#scripts.set(
+      scenario,
+      await openScript(scenario, { script, pool, agents, expected, votes }),
+    );
   }
 
   /** Expected requests of a kind, in all scenarios together. */

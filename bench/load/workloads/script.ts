@@ -4,7 +4,12 @@
  * does not delay the schedule. After a failed call, which is a failed arrival, the state is that
  * after `setup`.
  */
-import { type TProperties, Type, Value } from '../../../engine/protocol/bundled/typebox.js';
+import {
+  type TObject,
+  type TProperties,
+  Type,
+  Value,
+} from '../../../engine/protocol/bundled/typebox.js';
 import type { Machine, Snapshot } from '../../../engine/rules/machine.js';
 import { RuleError } from '../../../engine/rules/rule.js';
 import { createMachines } from '../../../engine/rules/sandbox.js';
@@ -43,23 +48,27 @@ const fuel = { load: 5_000_000, setup: 20_000_000, iterate: 200_000, unit: 100 }
 const GROUP = 16;
 const MOST_AHEAD = 4_096;
 
-class Script {
+/** A module in its sandbox. */
+export class Script {
+  readonly #file: string;
   readonly #create: () => Machine;
   #machine: Machine;
   /** Memory after `setup`. */
   #ready: Snapshot = [];
   #setup: unknown = null;
+  #setsUp = false;
   #responds = false;
   #tearsDown = false;
 
-  private constructor(create: () => Machine) {
+  private constructor(file: string, create: () => Machine) {
+    this.#file = file;
     this.#create = create;
     this.#machine = create();
   }
 
-  /** @throws {Failure} `SCRIPT_INVALID` */
-  static async open({ file, source }: { file: string; source: string }, view: object) {
-    const script = new Script(await createMachines());
+  /** Loads a module, without a call of its functions. @throws {Failure} `SCRIPT_INVALID` */
+  static async load({ file, source }: { file: string; source: string }): Promise<Script> {
+    const script = new Script(file, await createMachines());
     const loaded = script.#try(() => script.#machine.load(source, fuel.load));
     const members = 'value' in loaded ? (loaded.value as Record<string, unknown>) : {};
     if (!('value' in loaded)) throw loadError('SCRIPT_INVALID', { file, reason: loaded.reason });
@@ -70,13 +79,19 @@ class Script {
       const reason = 'no iterate(agent, view) in its default export';
       throw loadError('SCRIPT_INVALID', { file, reason });
     }
-    if (members.setup) {
-      const made = script.#call('setup', [view], fuel.setup, '');
-      if (!('value' in made)) throw loadError('SCRIPT_INVALID', { file, reason: made.reason });
-      script.#setup = made.value;
-    }
-    script.#ready = script.#machine.snapshot();
+    script.#setsUp = members.setup !== undefined;
     return script;
+  }
+
+  /** Calls `setup`, if the module has it. @throws {Failure} `SCRIPT_INVALID` */
+  setUp(view: object): void {
+    if (this.#setsUp) {
+      const made = this.#call('setup', [view], fuel.setup, '');
+      const file = this.#file;
+      if (!('value' in made)) throw loadError('SCRIPT_INVALID', { file, reason: made.reason });
+      this.#setup = made.value;
+    }
+    this.#ready = this.#machine.snapshot();
   }
 
   get responds(): boolean {
@@ -106,7 +121,9 @@ class Script {
       ? actions[action!.do as keyof typeof actions]
       : null;
     if (schema && Value.Check(schema, action)) return action as Draft;
-    const wanted = schema ? describeAllowed(schema) : `do: ${Object.keys(actions).join(', ')}`;
+    const wanted = schema
+      ? describeWrong(schema, action)
+      : `do: ${Object.keys(actions).join(', ')}`;
     return { do: 'fail', reason: `${name} returned ${shown(action)} (expected ${wanted})` };
   }
 
@@ -166,24 +183,33 @@ function describeOutcome(outcome: CallOutcome) {
   return { ...rest, accepted: kind === 'accepted', data: isKnown ? (data ?? null) : null };
 }
 
+/** Describes what the first wrong member of an action should be. */
+function describeWrong(schema: TObject, action: unknown): string {
+  const [error] = Value.Errors(schema, action);
+  const member = error?.instancePath.split('/')[1] ?? '';
+  const wanted = schema.properties[member];
+  return wanted ? `${member}: ${describeAllowed(wanted)}` : describeAllowed(schema);
+}
+
 const shown = (value: unknown) => (JSON.stringify(value) ?? 'nothing').slice(0, 40);
 
 interface ScriptSetting {
+  script: Script;
   pool: AgentPool;
   agents: readonly Agent[];
   expected: Expected;
   votes: Source | null;
 }
 
-/** Opens the module of a scenario. @throws {Failure} `SCRIPT_INVALID` */
+/** Sets up the module of a scenario. @throws {Failure} `SCRIPT_INVALID` */
 export async function openScript(
   { name, script: plan }: Scenario,
-  { pool, agents, expected, votes }: ScriptSetting,
+  { script, pool, agents, expected, votes }: ScriptSetting,
 ): Promise<Source & { close(): void }> {
   const { rows } = plan!;
   const { seed } = pool.context.options;
   const run = { scenario: name, agents: pool.agents.length };
-  const script = await Script.open(plan!, run);
+  script.setUp(run);
   const source = new Drafts(pool, {
     ...{ agents, expected, votes, group: GROUP, most: MOST_AHEAD },
     draft: (iteration, agent) => {

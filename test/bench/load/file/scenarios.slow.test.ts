@@ -247,7 +247,7 @@ test('module: own requests with data; failures are counted with their reasons', 
     iterate(agent, { iteration, data, setup }) {
       if (iteration % 10 === 1) throw new Error('one');
       if (iteration % 10 === 2) for (;;) {}
-      if (iteration % 10 === 3) return { do: 'delete' };
+      if (iteration % 10 === 3) return { do: 'get', path: '/state' };
       if (iteration % 10 === 4) return { do: 'status', reason: data.name };
       if (iteration % 2 === 0) return { do: 'meme', text: data.name + iteration + setup.agents };
       return { do: 'vote' };
@@ -293,8 +293,23 @@ test('module: own requests with data; failures are counted with their reasons', 
     ['SCRIPT_FAILED', 10],
     ['SCRIPT_FAILED', 10],
   ]);
-  expect(refused.map(({ reason }) => reason).join()).toMatch(/one \(line \d\)/);
+  const reasons = refused.map(({ reason }) => reason).join();
+  expect(reasons).toMatch(/one \(line \d\)/);
+  expect(reasons).toContain('expected path: ');
   expect(result.verdict).not.toBe('VALID');
+});
+
+test('module: a wrong one is refused before agents are registered', async () => {
+  const own = { executor: 'constant-arrival-rate', rate: 5, duration: '1s', module: 'm.js' };
+  const path = fileOf(
+    { agents: 3, scenarios: { own } },
+    { 'm.js': 'export default { iterate: 1 };' },
+  );
+  const { url, network } = await world({ limits: 'off' });
+  const { options } = readLoadFile(path);
+  const refused = runLoad({ ...options, url, seed: 's', keepAgents: false });
+  await expect(refused).rejects.toMatchObject({ problem: 'SCRIPT_INVALID' });
+  expect(network.read.networkState().active_producers).toBe(0);
 });
 
 test('thresholds: are listed with their values, and one can end the run', async () => {
