@@ -135,14 +135,11 @@ interface Counted {
   cpuUs: number;
 }
 
-/** Turns off what the compiled loop lacks: memes, remarks, alliances, breaks and their occasions. */
+/** Turns off what the compiled loop lacks: memes, remarks, alliances, breaks, their occasions. */
 const likeLoop = [
-  ...['memes', 'discussion', 'alliances', 'breaks'].flatMap((name) => [
-    '--set',
-    `social.${name}.rate=0`,
-  ]),
-  ...['--set', 'social.occasion_ms=3600000'],
-];
+  ...['memes', 'discussion', 'alliances', 'breaks'].map((name) => `social.${name}.rate=0`),
+  'social.occasion_ms=3600000',
+].flatMap((setting) => ['--set', setting]);
 
 /** Counts a run without log, signatures and auditor, in a process of its own. */
 async function runWithoutLog(agents: number, blocks: number): Promise<Counted> {

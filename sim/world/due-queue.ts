@@ -34,8 +34,8 @@ const RECENT = 64;
 
 /**
  * Two-level priority queue. The items of the current span are sorted at once, and a heap orders the
- * few that are added after that. Each later span holds its own items. With ten thousand agents, about
- * thirty thousand items are pending.
+ * few that are added after that. Each later span holds its own items. With ten thousand agents,
+ * about thirty thousand items are pending.
  *
  * Items are rows of typed arrays, so a pending item takes no object of its own. `takeBefore` copies the
  * next item to the members of the queue.
