@@ -37,8 +37,8 @@ const RECENT = 64;
  * few that are added after that. Each later span holds its own items. With ten thousand agents,
  * about thirty thousand items are pending.
  *
- * Items are rows of typed arrays, so a pending item takes no object of its own. `takeBefore` copies the
- * next item to the members of the queue.
+ * Items are rows of typed arrays, so a pending item takes no object of its own. `takeBefore` copies
+ * the next item to the members of the queue.
  */
 export class DueQueue<T> {
   /** Rows of the items due before the end of the current span, with their order. */
