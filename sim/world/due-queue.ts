@@ -41,7 +41,7 @@ const RECENT = 64;
  * the next item to the members of the queue.
  */
 export class DueQueue<T> {
-  /** Rows of the items due before the end of the current span, with their order. */
+  /** Items due before the end of the current span, with their order. */
   #near = new Span<T>();
   readonly #sorted = new SortedSpan();
   readonly #heap = new DueHeap();
