@@ -29,8 +29,6 @@ export const plans = new Set<ScheduledEvent['type']>([
 
 /** Span length. Items within one span are sorted together. */
 const SPAN_MS = 50;
-/** Spans that are found without a look-up in a map. */
-const RECENT = 64;
 
 /**
  * Two-level priority queue. The items of the current span are sorted at once, and a heap orders the
@@ -44,14 +42,13 @@ export class DueQueue<T> {
   /** Items due before the end of the current span, with their order. */
   #near = new Span<T>();
   readonly #sorted = new SortedSpan();
-  readonly #heap = new DueHeap();
+  /** Places of the items that no key can hold, or that came after the span was sorted. */
+  readonly #late = new TinyQueue<number>([], (a, b) => compare(this.#near, a, b));
   #span = -1;
   #firstSpan: number | null = null;
   /** Later spans by number, counted from the first span, and the numbers as a heap. */
   readonly #later = new Map<number, Span<T>>();
   readonly #spans = new TinyQueue<number>();
-  /** Later spans by number modulo `RECENT`, to find most of them without the map. */
-  readonly #recent: Span<T>[] = Array.from({ length: RECENT }, () => new Span());
   /** Empty spans, for reuse. */
   readonly #spare: Span<T>[] = [];
   /** Time, agent, number, time of scheduling and content of the item that was taken last. */
@@ -64,12 +61,13 @@ export class DueQueue<T> {
   /** Time of the next item, or infinity. */
   get nextAt(): number {
     if (this.#isOver) this.#approach();
-    return Math.min(this.#sorted.nextAt, this.#heap.nextAt);
+    if (this.#late.length === 0) return this.#sorted.nextAt;
+    return Math.min(this.#sorted.nextAt, this.#near.rows[this.#late.peek()! * WIDTH]!);
   }
 
   /** True if no item of the current span is left. */
   get #isOver(): boolean {
-    return this.#heap.length === 0 && this.#sorted.nextAt === Number.POSITIVE_INFINITY;
+    return this.#late.length === 0 && this.#sorted.nextAt === Number.POSITIVE_INFINITY;
   }
 
   /** @param number sequence number of the agent's items, which orders those of one time. */
@@ -81,24 +79,16 @@ export class DueQueue<T> {
     if (span <= this.#span) {
       if (this.#isOver) this.#near.length = 0;
       this.#near.add(at, from, number, since, item);
-      this.#heap.push(at, this.#near);
+      this.#late.push(this.#near.length - 1);
       return;
     }
-    const recent = this.#recent[span % RECENT]!;
-    const later = recent.span === span ? recent : this.#laterSpan(span);
-    later.add(at, from, number, since, item);
-  }
-
-  #laterSpan(span: number): Span<T> {
     let later = this.#later.get(span);
     if (!later) {
       later = this.#spare.pop() ?? new Span();
-      later.span = span;
       this.#later.set(span, later);
       this.#spans.push(span);
     }
-    this.#recent[span % RECENT] = later;
-    return later;
+    later.add(at, from, number, since, item);
   }
 
   /** Takes the next item due before `end`. Returns false if no item is due. */
@@ -119,12 +109,11 @@ export class DueQueue<T> {
 
   #takePlace(near: Span<T>): number {
     const sorted = this.#sorted;
-    const heap = this.#heap;
-    if (heap.length === 0) return sorted.take();
+    const late = this.#late.peek();
+    if (late === undefined) return sorted.take();
     const isSortedFirst =
-      sorted.nextAt < Number.POSITIVE_INFINITY &&
-      isBefore(near, sorted.nextAt, sorted.place, heap.nextAt, heap.place);
-    return isSortedFirst ? sorted.take() : heap.take(near);
+      sorted.nextAt < Number.POSITIVE_INFINITY && compare(near, sorted.place, late) < 0;
+    return isSortedFirst ? sorted.take() : this.#late.pop()!;
   }
 
   #approach(): void {
@@ -136,7 +125,8 @@ export class DueQueue<T> {
     this.#later.delete(number);
     this.#span = number;
     const startsAt = (number + this.#firstSpan!) * SPAN_MS;
-    if (!this.#sorted.fill(this.#near, startsAt)) this.#heap.fill(this.#near);
+    if (this.#sorted.fill(this.#near, startsAt)) return;
+    for (let place = 0; place < this.#near.length; place += 1) this.#late.push(place);
   }
 }
 
@@ -148,8 +138,6 @@ const SINCE = 3;
 
 /** Items of one span in rows of one typed array, in order of insertion. */
 class Span<T> {
-  /** Number of the span, or -1. */
-  span = -1;
   length = 0;
   rows = new Float64Array(16 * WIDTH);
   readonly items: (T | null)[] = [];
@@ -252,115 +240,15 @@ class SortedSpan {
 const ownerOf = (key: number): number => Math.floor(key / MOST_PLACES);
 const placeOf = (key: number): number => key - ownerOf(key) * MOST_PLACES;
 
-/**
- * Heap by time, agent and number of the items that come after their span was sorted, or that fit
- * into no key. The times are in a list of their own, because most comparisons need only times. A
- * library heap with a comparator is three times slower here.
- */
-class DueHeap {
-  length = 0;
-  #times = new Float64Array(16);
-  /** Positions in the span, in heap order. */
-  #places = new Uint32Array(16);
-
-  /** Position of the first item. */
-  get place(): number {
-    return this.#places[0]!;
-  }
-
-  /** Time of the first item, or infinity. */
-  get nextAt(): number {
-    return this.length === 0 ? Number.POSITIVE_INFINITY : this.#times[0]!;
-  }
-
-  /** Orders all items of a span. The heap must be empty. */
-  fill(span: Rows): void {
-    const { length } = span;
-    if (length > this.#times.length) this.#grow(length);
-    this.length = length;
-    for (let place = 0; place < length; place += 1) {
-      this.#times[place] = span.rows[place * WIDTH]!;
-      this.#places[place] = place;
-    }
-    for (let slot = (length >> 1) - 1; slot >= 0; slot -= 1) {
-      this.#sink(slot, this.#times[slot]!, this.#places[slot]!, span);
-    }
-  }
-
-  /** Adds the span's last item. */
-  push(at: number, span: Rows): void {
-    if (this.length === this.#times.length) this.#grow(2 * this.length);
-    const times = this.#times;
-    const places = this.#places;
-    const place = span.length - 1;
-    let slot = this.length;
-    this.length += 1;
-    while (slot > 0) {
-      const above = (slot - 1) >> 1;
-      if (!isBefore(span, at, place, times[above]!, places[above]!)) break;
-      times[slot] = times[above]!;
-      places[slot] = places[above]!;
-      slot = above;
-    }
-    times[slot] = at;
-    places[slot] = place;
-  }
-
-  /** Removes the first item, and returns its position. The heap must not be empty. */
-  take(span: Rows): number {
-    const first = this.#places[0]!;
-    const last = this.length - 1;
-    this.length = last;
-    if (last > 0) this.#sink(0, this.#times[last]!, this.#places[last]!, span);
-    return first;
-  }
-
-  /** Sifts an item down from a given slot. */
-  #sink(from: number, at: number, place: number, span: Rows): void {
-    const times = this.#times;
-    const places = this.#places;
-    const { length } = this;
-    let slot = from;
-    for (let below = 2 * slot + 1; below < length; below = 2 * slot + 1) {
-      const other = below + 1;
-      if (
-        other < length &&
-        isBefore(span, times[other]!, places[other]!, times[below]!, places[below]!)
-      ) {
-        below = other;
-      }
-      if (!isBefore(span, times[below]!, places[below]!, at, place)) break;
-      times[slot] = times[below]!;
-      places[slot] = places[below]!;
-      slot = below;
-    }
-    times[slot] = at;
-    places[slot] = place;
-  }
-
-  #grow(length: number): void {
-    const times = new Float64Array(length);
-    const places = new Uint32Array(length);
-    times.set(this.#times);
-    places.set(this.#places);
-    this.#times = times;
-    this.#places = places;
-  }
-}
-
 /** Compares items by time, agent and number. */
-function isBefore(
-  { rows }: Rows,
-  at: number,
-  place: number,
-  otherAt: number,
-  other: number,
-): boolean {
-  if (at !== otherAt) return at < otherAt;
-  const from = rows[place * WIDTH + FROM]!;
-  const otherFrom = rows[other * WIDTH + FROM]!;
-  if (from !== otherFrom) return from < otherFrom;
-  return rows[place * WIDTH + NUMBER]! < rows[other * WIDTH + NUMBER]!;
+function compare({ rows }: Rows, place: number, other: number): number {
+  const own = place * WIDTH;
+  const others = other * WIDTH;
+  return (
+    rows[own]! - rows[others]! ||
+    rows[own + FROM]! - rows[others + FROM]! ||
+    rows[own + NUMBER]! - rows[others + NUMBER]!
+  );
 }
 
 /*
