@@ -3,7 +3,7 @@ import { assertInvariant } from '../protocol/invariants.js';
 import { limits } from '../protocol/limits.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordOf } from '../protocol/schema/record.js';
-import { type Agent, type Agents, SCALE, type Standings } from './agents.js';
+import { type Agent, type Agents, column, SCALE, type Standings } from './agents.js';
 import type { Alliances } from './alliances.js';
 import type { Changes, Reader } from './changes.js';
 
@@ -117,7 +117,7 @@ export class Electorates {
     if (genesis.weights === 'equal') return eligible.map(() => 1);
     if (genesis.weights === 'reputation') {
       const point = SCALE / 100;
-      return eligible.map((o) => Math.max(1, Math.trunc(standings.get(o, 'overall') / point)));
+      return eligible.map((o) => Math.max(1, Math.trunc(standings.get(o, column.overall) / point)));
     }
     const electors = new Set(eligible.map((ordinal) => agents.at(ordinal).id));
     return eligible.map((ordinal) => {

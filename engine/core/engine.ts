@@ -10,7 +10,7 @@ import type { Command, CommandKind, CommandOf } from '../protocol/schema/command
 import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { Head, RecordKey } from '../protocol/schema/record.js';
-import { compareDeadlines, type DormancyChange } from './agents.js';
+import { column, compareDeadlines, type DormancyChange } from './agents.js';
 import type { Change, Changes, Reader } from './changes.js';
 import { discuss, meme, register, status } from './commands/agents.js';
 import { allianceLeave, alliancePropose, allianceRespond } from './commands/alliances.js';
@@ -152,7 +152,7 @@ export class Engine {
   /** Returns an agent's overall reputation, 0 to 1,000,000; 0 for an unknown key. */
   reputationOf(publicKey: string): number {
     const agent = this.#state.agents.byKey(publicKey);
-    return agent ? this.#state.standings.get(agent.ordinal, 'overall') : 0;
+    return agent ? this.#state.standings.get(agent.ordinal, column.overall) : 0;
   }
 
   /** Returns the minimum number of further votes that close a block; 0 if the block is not open. */

@@ -6,7 +6,7 @@
 import { assertInvariant } from '../protocol/invariants.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Decision, formatInstant } from '../protocol/schema/primitives.js';
-import { type Agent, SCALE, sortById } from './agents.js';
+import { type Agent, column, SCALE, sortById } from './agents.js';
 import { blockContext, type OpenBlock } from './blocks.js';
 import { findElector } from './electorates.js';
 import type { State } from './state.js';
@@ -41,11 +41,11 @@ export function judgeBlock(
   if (state.genesis.consistency === 'conformity') {
     for (const position of voters) {
       const sample = block.ballots.choice(position) === right ? SCALE : 0;
-      move(state, agents[position]!, 'consistency', sample);
+      move(state, agents[position]!, column.consistency, sample);
     }
   }
   ratePeers(state, block, voters, own);
-  for (const { creator, sample } of memes) move(state, creator, 'meme', sample);
+  for (const { creator, sample } of memes) move(state, creator, column.meme, sample);
   for (const ordinal of participants) {
     moveAlliance(state, ordinal, alliance.get(ordinal) ?? null);
   }
@@ -60,8 +60,8 @@ export function judgeBlock(
 
 /** Applies the penalty for an equivocation immediately. */
 export function penalize(state: State, ordinal: number): void {
-  const penalty = state.standings.get(ordinal, 'penalty') + PENALTY;
-  state.standings.set(ordinal, 'penalty', Math.min(PENALTY_MOST, penalty));
+  const penalty = state.standings.get(ordinal, column.penalty) + PENALTY;
+  state.standings.set(ordinal, column.penalty, Math.min(PENALTY_MOST, penalty));
   updateOverall(state, ordinal);
   publishMoves(state, [ordinal], 'equivocation');
   state.electorates.reputationChanged();
@@ -81,15 +81,14 @@ function producerOf(state: State, block: OpenBlock): number {
   return state.agents.byId(blockContext(block).producer)!.ordinal;
 }
 
-type Score = 'meme' | 'consistency' | 'peer' | 'alliance';
-
-function move(state: State, ordinal: number, score: Score, sample: number): void {
+function move(state: State, ordinal: number, score: number, sample: number): void {
   state.standings.set(ordinal, score, ema(state.standings.get(ordinal, score), sample));
 }
 
 function decayPenalty(state: State, ordinal: number): void {
-  const penalty = state.standings.get(ordinal, 'penalty');
-  if (penalty !== 0) state.standings.set(ordinal, 'penalty', penalty - Math.trunc(penalty / 64));
+  const penalty = state.standings.get(ordinal, column.penalty);
+  if (penalty !== 0)
+    state.standings.set(ordinal, column.penalty, penalty - Math.trunc(penalty / 64));
 }
 
 /** Rates the producer by the votes of others, and each voter by the votes like its own. */
@@ -100,12 +99,12 @@ function ratePeers(state: State, block: OpenBlock, voters: readonly number[], ow
   const decision = own < 0 ? null : ballots.choice(own);
   const others = approve + reject - (decision === null ? 0 : weights[own]!);
   const approving = approve - (decision === 'approve' ? weights[own]! : 0);
-  if (others > 0) move(state, producerOf(state, block), 'peer', share(approving, others));
+  if (others > 0) move(state, producerOf(state, block), column.peer, share(approving, others));
   for (const position of voters) {
     const weight = weights[position]!;
     const rest = approve + reject - weight;
     const alike = (ballots.choice(position) === 'approve' ? approve : reject) - weight;
-    if (rest > 0) move(state, agents[position]!, 'peer', share(alike, rest));
+    if (rest > 0) move(state, agents[position]!, column.peer, share(alike, rest));
   }
 }
 
@@ -166,19 +165,19 @@ function computeUnity(
 }
 
 function moveAlliance(state: State, ordinal: number, sample: number | null): void {
-  const old = state.standings.get(ordinal, 'alliance');
+  const old = state.standings.get(ordinal, column.alliance);
   const moved = sample === null ? old - Math.trunc(old / 64) : ema(old, sample);
-  state.standings.set(ordinal, 'alliance', moved);
+  state.standings.set(ordinal, column.alliance, moved);
 }
 
 function updateOverall({ standings }: State, ordinal: number): void {
   const sum =
-    20 * standings.get(ordinal, 'meme') +
-    40 * standings.get(ordinal, 'consistency') +
-    25 * standings.get(ordinal, 'peer') +
-    15 * standings.get(ordinal, 'alliance');
-  const overall = Math.trunc(sum / 100) - standings.get(ordinal, 'penalty');
-  standings.set(ordinal, 'overall', Math.min(SCALE, Math.max(0, overall)));
+    20 * standings.get(ordinal, column.meme) +
+    40 * standings.get(ordinal, column.consistency) +
+    25 * standings.get(ordinal, column.peer) +
+    15 * standings.get(ordinal, column.alliance);
+  const overall = Math.trunc(sum / 100) - standings.get(ordinal, column.penalty);
+  standings.set(ordinal, column.overall, Math.min(SCALE, Math.max(0, overall)));
   assertInvariant(sum >= 0 && sum <= 100 * SCALE, 'SCORE_RANGE', sum / 100, SCALE);
 }
 
@@ -186,20 +185,20 @@ function publishMoves(state: State, ordinals: readonly number[], reason: string)
   const { standings, agents } = state;
   const moved: Agent[] = [];
   for (const ordinal of ordinals) {
-    const step = standings.get(ordinal, 'overall') - standings.get(ordinal, 'told');
+    const step = standings.get(ordinal, column.overall) - standings.get(ordinal, column.told);
     if (Math.abs(step) >= TOLD_STEP) moved.push(agents.at(ordinal));
   }
   const timestamp = formatInstant(state.now);
   for (const { ordinal, id } of sortById(moved)) {
-    const overall = standings.get(ordinal, 'overall');
+    const overall = standings.get(ordinal, column.overall);
     const data = {
       agent_id: id,
       new_score: overall / (SCALE / 100),
-      old_score: standings.get(ordinal, 'told') / (SCALE / 100),
+      old_score: standings.get(ordinal, column.told) / (SCALE / 100),
       reason,
       timestamp,
     };
-    standings.set(ordinal, 'told', overall);
+    standings.set(ordinal, column.told, overall);
     state.outbox.emit('reputation_update', data);
   }
 }
@@ -227,11 +226,11 @@ export function countAbsences(state: State, block: OpenBlock): void {
   for (const [position, agent] of block.ballots.electorate.agents.entries()) {
     const voted = block.ballots.choice(position) !== null;
     // Blocks with a smaller ordinal cannot count as the next absence.
-    const counted = ordinal < standings.get(agent, 'judged');
+    const counted = ordinal < standings.get(agent, column.judged);
     if (!voted && (counted || votesIn(open, agent))) continue;
-    const missed = voted ? 0 : Math.min(MOST_MISSED, standings.get(agent, 'missed') + 1);
-    standings.set(agent, 'missed', missed);
-    standings.set(agent, 'judged', blocks.count);
+    const missed = voted ? 0 : Math.min(MOST_MISSED, standings.get(agent, column.missed) + 1);
+    standings.set(agent, column.missed, missed);
+    standings.set(agent, column.judged, blocks.count);
     if (missed >= after) absent.push(agent);
   }
   if (absent.length > 0) sleep(state, absent);
@@ -257,7 +256,7 @@ function sleep(state: State, absent: number[]): void {
     if (agents.at(ordinal).dormant) asleep += weight;
   }
   const most = mostDormant(genesis, total, failed);
-  const missed = (ordinal: number) => standings.get(ordinal, 'missed');
+  const missed = (ordinal: number) => standings.get(ordinal, column.missed);
   for (const ordinal of absent.sort((a, b) => missed(b) - missed(a) || a - b)) {
     const agent = agents.at(ordinal);
     const weight = weights.get(ordinal);

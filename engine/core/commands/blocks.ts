@@ -16,7 +16,7 @@ import type { BlockContext, RecordOf } from '../../protocol/schema/record.js';
 import type { AnswerOf } from '../../protocol/schema/view.js';
 import { isSameBallot } from '../../rules/ballots.js';
 import type { NetworkRule } from '../../rules/network-rule.js';
-import type { Agent } from '../agents.js';
+import { type Agent, column } from '../agents.js';
 import {
   type BlockEnd,
   blockContext,
@@ -166,7 +166,7 @@ const isFull = ({ blocks }: State): boolean => blocks.openCount >= limits.openBl
  */
 function displacedBy(state: State, agent: Agent): OpenBlock | null {
   if (!isFull(state)) return null;
-  const overall = (ordinal: number) => state.standings.get(ordinal, 'overall');
+  const overall = (ordinal: number) => state.standings.get(ordinal, column.overall);
   const places = state.blocks.open().map((block) => {
     const { producer, ordinal } = blockContext(block);
     return { block, ordinal, score: overall(state.agents.byId(producer)!.ordinal) };

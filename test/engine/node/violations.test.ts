@@ -28,8 +28,8 @@ const seeded: Seeded[] = [
   [
     'SCORE_RANGE',
     'core/reputation.js',
-    "20 * standings.get(ordinal, 'meme')",
-    "900 * standings.get(ordinal, 'meme')",
+    '20 * standings.get(ordinal, column.meme)',
+    '900 * standings.get(ordinal, column.meme)',
   ],
   ['DEADLINE_WITHOUT_BLOCK', blocks, 'state.deadlines.remove(deadlineId(block.hash));', ''],
   ['LOGGED_ENTRY', 'core/engine.js', 'this.#last.seq = seq;', 'this.#last.seq = seq + 1;'],

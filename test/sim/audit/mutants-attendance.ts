@@ -11,8 +11,8 @@ export const attendance: Mutant[] = [
   {
     name: 'misses: a vote in another block does not count',
     file: 'core/reputation.js',
-    find: "standings.set(agent, 'judged', blocks.count)",
-    becomes: "if (seeded(true, !voted)) standings.set(agent, 'judged', blocks.count)",
+    find: 'standings.set(agent, column.judged, blocks.count)',
+    becomes: 'if (seeded(true, !voted)) standings.set(agent, column.judged, blocks.count)',
     genesis: { dormant_after: 1, ...bft, ...whole },
   },
   bug(

@@ -23,8 +23,8 @@ const implementers: Mutant[] = [
   {
     name: 'judged is the ordinal of the block, plus 1',
     file: 'core/reputation.js',
-    find: "standings.set(agent, 'judged', blocks.count)",
-    becomes: "standings.set(agent, 'judged', seeded(blocks.count, ordinal + 1))",
+    find: 'standings.set(agent, column.judged, blocks.count)',
+    becomes: 'standings.set(agent, column.judged, seeded(blocks.count, ordinal + 1))',
   },
   {
     name: 'failed_blocks is the ordinal of the block, plus 1',
