@@ -12,7 +12,7 @@ import {
   proveRequest,
 } from '../../../dist/cluster/peer/proof.js';
 import { PeerServer } from '../../../dist/cluster/peer/server.js';
-import { agents, openNode, registration } from '../../support/cluster/nodes.js';
+import { agents, fetching, openNode, registration } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
@@ -97,11 +97,8 @@ test('peer: refuses other routes and methods, and large requests', async () => {
 
 test('peer: sends a consistent snapshot during writes; one at a time', async () => {
   const { server, path, node, lines } = await givingPeer();
-  const to = temporaryFolder();
-  const file = join(to, 'data.mdb');
-  const options = { from: server.url, file, secret, network: 'devnet', node: 'n2' };
-  const rest = { signal: new AbortController().signal, accept: () => {}, progress: () => {} };
-  const fetched = fetchSnapshot({ ...options, ...rest });
+  const file = join(temporaryFolder(), 'data.mdb');
+  const fetched = fetchSnapshot({ ...fetching(secret), from: server.url, file });
   await expect.poll(() => readdirSync(path), at).toContain('copied.tmp');
   expect(await answerTo(server)).toEqual([503, 'BUSY']);
   await node.submit(registration(agents[0]!, 'Again'));
@@ -118,11 +115,8 @@ test('peer: answers STARTING without a folder; deletes the copy on disconnect', 
   const { server: giving, path } = await givingPeer();
   const gone = new AbortController();
   const file = join(temporaryFolder(), 'data.mdb');
-  const fetched = fetchSnapshot({
-    ...{ from: giving.url, file, secret, network: 'devnet', node: 'n2', signal: gone.signal },
-    accept: () => {},
-    progress: () => {},
-  });
+  const options = { ...fetching(secret), from: giving.url, file };
+  const fetched = fetchSnapshot({ ...options, signal: gone.signal });
   await expect.poll(() => readdirSync(path), at).toContain('copied.tmp');
   gone.abort(new Error('not wanted any more'));
   await expect(fetched).rejects.toThrow('not wanted any more');

@@ -14,20 +14,15 @@ import {
   proveResponse,
 } from '../../../dist/cluster/peer/proof.js';
 import { PeerServer } from '../../../dist/cluster/peer/server.js';
-import { agents, openNode, registration } from '../../support/cluster/nodes.js';
+import { agents, fetching, openNode, registration } from '../../support/cluster/nodes.js';
 import { MemoryOrder } from '../../support/cluster/order.js';
 import { temporaryFolder } from '../../support/fixture.js';
 
 const secret = 'c3'.repeat(32);
 
 function fetched(port: number) {
-  return fetchSnapshot({
-    ...{ from: `http://127.0.0.1:${port}`, secret, network: 'devnet', node: 'n2' },
-    file: join(temporaryFolder(), 'data.mdb'),
-    signal: new AbortController().signal,
-    accept: () => {},
-    progress: () => {},
-  });
+  const file = join(temporaryFolder(), 'data.mdb');
+  return fetchSnapshot({ ...fetching(secret), from: `http://127.0.0.1:${port}`, file });
 }
 
 async function listening(server: ReturnType<typeof createSilent>): Promise<number> {

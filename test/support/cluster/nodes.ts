@@ -136,3 +136,9 @@ export async function served(node: TestNode, options: Partial<ServerOptions> = {
   onTestFinished(() => server.close());
   return server.url;
 }
+
+/** Options of a node that fetches a snapshot of any kind. */
+export const fetching = (secret: string) => ({
+  ...{ secret, network: 'devnet', node: 'n2', signal: new AbortController().signal },
+  ...{ accept: () => {}, progress: () => {} },
+});
