@@ -1,9 +1,10 @@
 /**
- * Virtual time for the processes of a simulated cluster. One heap holds all calls of all processes.
+ * Virtual time for the processes of a simulated cluster. One queue holds all calls of all processes.
  * After each call, everything that it has set in motion runs to its end before the next call, so
  * equal inputs give equal runs. A process has its own clock, which can be wrong, can stall with its
  * process and ends with it.
  */
+import TinyQueue from 'tinyqueue';
 import type { HostClock } from '../../engine/store/host-clock.js';
 
 interface Call {
@@ -17,13 +18,10 @@ interface Call {
 /** Steps in one turn of the event loop of Node.js. */
 const STEPS_AT_ONCE = 64;
 
-const isBefore = (one: Call, other: Call): boolean =>
-  one.at < other.at || (one.at === other.at && one.number < other.number);
-
 /** The time of the simulated world, in milliseconds. */
 export class SimulatedTime implements HostClock {
   readonly #start: number;
-  readonly #heap: Call[] = [];
+  readonly #calls = new TinyQueue<Call>([], (a, b) => a.at - b.at || a.number - b.number);
   #at = 0;
   #planned = 0;
   /** Number of calls so far. */
@@ -45,7 +43,7 @@ export class SimulatedTime implements HostClock {
   after(ms: number, call: () => void): () => void {
     const planned: Call = { at: this.#at + Math.max(0, ms), number: this.#planned, run: call };
     this.#planned += 1;
-    this.#push(planned);
+    this.#calls.push(planned);
     return () => {
       planned.run = null;
     };
@@ -93,8 +91,8 @@ export class SimulatedTime implements HostClock {
 
   /** Runs the next call due by a time. Without one, moves to that time and returns false. */
   #next(at: number): boolean {
-    while (this.#heap.length > 0 && this.#heap[0]!.at <= at) {
-      const next = this.#take();
+    while (this.#calls.length > 0 && this.#calls.peek()!.at <= at) {
+      const next = this.#calls.pop()!;
       if (!next.run) continue;
       this.#at = next.at;
       this.calls += 1;
@@ -103,35 +101,6 @@ export class SimulatedTime implements HostClock {
     }
     this.#at = Math.max(this.#at, at);
     return false;
-  }
-
-  #push(call: Call): void {
-    const heap = this.#heap;
-    let place = heap.push(call) - 1;
-    while (place > 0) {
-      const above = (place - 1) >> 1;
-      if (!isBefore(call, heap[above]!)) break;
-      heap[place] = heap[above]!;
-      place = above;
-    }
-    heap[place] = call;
-  }
-
-  #take(): Call {
-    const heap = this.#heap;
-    const first = heap[0]!;
-    const last = heap.pop()!;
-    if (heap.length === 0) return first;
-    let place = 0;
-    for (let below = 1; below < heap.length; below = 2 * place + 1) {
-      const right = below + 1;
-      if (right < heap.length && isBefore(heap[right]!, heap[below]!)) below = right;
-      if (!isBefore(heap[below]!, last)) break;
-      heap[place] = heap[below]!;
-      place = below;
-    }
-    heap[place] = last;
-    return first;
   }
 }
 
