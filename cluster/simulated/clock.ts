@@ -1,8 +1,8 @@
 /**
- * Virtual time for the processes of a simulated cluster. One queue holds all calls of all processes.
- * After each call, everything that it has set in motion runs to its end before the next call, so
- * equal inputs give equal runs. A process has its own clock, which can be wrong, can stall with its
- * process and ends with it.
+ * Virtual time for the processes of a simulated cluster. One queue holds all calls of all
+ * processes. After each call, everything that it has set in motion runs to its end before the next
+ * call, so equal inputs give equal runs. A process has its own clock, which can be wrong, can stall
+ * with its process and ends with it.
  */
 import TinyQueue from 'tinyqueue';
 import type { HostClock } from '../../engine/store/host-clock.js';
