@@ -75,7 +75,7 @@ export class SimulatedNode {
   #endedAt = Number.NEGATIVE_INFINITY;
   /** When the process began to serve, or last continued after a stall. */
   #steadySince = 0;
-  /** Resolves once the process that was last stopped has ended. */
+  /** Resolves once the process that is being stopped has ended. */
   stopped: Promise<void> = Promise.resolve();
   /** The node that claims the same name. */
   twin: SimulatedNode | null = null;
@@ -201,6 +201,7 @@ export class SimulatedNode {
     this.#world.etcd.disconnect(this.host);
     this.peer?.end();
     this.peer = null;
+    this.stopped = Promise.resolve();
     this.clock = null;
     this.network = null;
   }

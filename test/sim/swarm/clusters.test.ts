@@ -89,8 +89,13 @@ const far = { ...behind, at: 4_285, ms: 424, steps: 59, byMs: 60_000 };
 const other = { ...behind, at: 6_985, ms: 5_684, steps: 75, node: 2, byMs: 5_000 };
 const quiet = { seed: 20_286_154, nodes: 2, faultsMs: 10_000, faults: [behind, far, other] };
 
+const stop = { ...restart, at: 4_000, ms: 300, steps: 0, node: 1 };
+const torn = { ...stop, kind: 'page torn', ms: 900, steps: 1 } as const;
+const ends = { seed: 3, nodes: 1, clients: 1, faultsMs: 5_000, thinkMs: 500 };
+
 // Plans that failed.
 test.each([
+  ['loses power while it stops', { ...ends, faults: [stop, torn] }],
   ['refuses deadlines until its clock is right', { ...quiet, clients: 4, clientLoss: 0.02 }],
   ['hears only one card, which is late', { seed: 595, clients: 6, faults: [loses] }],
   ['moves the time before it knows the other clocks', { ...ahead, faultsMs: 1_000 }],
