@@ -1,7 +1,4 @@
-/**
- * Serves the pages that have no network: a load run, whose process writes a board, and the gallery
- * of scenarios.
- */
+/** Serves pages without a network: a load run, whose process writes a board, and the gallery. */
 
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -194,10 +191,7 @@ class Incoming implements IncomingRequest {
 /** Long-poll timeout, after which the unchanged version is returned. */
 const WAIT_MS = 20_000;
 const READERS = 64;
-/**
- * Time after which a reader counts as gone. Normally a reader polls again immediately after a
- * response.
- */
+/** Time after which a reader counts as gone. Normally it polls again right after a response. */
 const AWAY_MS = 1_500;
 /** Time without requests after which the board counts as unwatched. */
 const UNREAD_MS = 5_000;
@@ -220,9 +214,7 @@ export class Board {
   #over = false;
   #closed = false;
 
-  /**
-   * @param onWatched called with true on the first read, and with false when all readers have left
-   */
+  /** @param onWatched called with true on the first read, and false when all readers have left */
   constructor(load: LoadState, onWatched: (watched: boolean) => void = () => {}) {
     this.#text = textOf({ version: this.#version, load });
     this.#onWatched = onWatched;

@@ -93,10 +93,7 @@ const smallest = (bytes: Uint8Array): Uint8Array =>
     .map((way) => gzipSync(bytes, way))
     .reduce((best, one) => (one.length < best.length ? one : best));
 
-/**
- * Limits on the JSON of all proposals and on the bytes in all memes. Anything beyond a limit is
- * omitted.
- */
+/** Limits on the JSON of all proposals and the bytes of all memes. The excess is omitted. */
 const PROPOSAL_CHARACTERS = 1_000_000;
 const MEME_BYTES = 256 * 1024;
 

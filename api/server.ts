@@ -102,10 +102,7 @@ export interface Server {
   changeLimits(profile: Profile, figures?: Partial<Figures>): void;
   /** Replaces `onExchange`; null for none. */
   observe(onExchange: ServerOptions['onExchange'] | null): void;
-  /**
-   * Stops accepting connections, answers requests in flight, then closes. Does not close the
-   * network.
-   */
+  /** Stops accepting, answers requests in flight, then closes. Does not close the network. */
   close(): Promise<void>;
 }
 

@@ -94,7 +94,6 @@ export function tooManyValues(bytes: Uint8Array): Refusal | null {
   return refuse('JSON_TOO_MANY_VALUES', { limit: most }, { pointer: '' });
 }
 
-/** Returns the end of the string that begins at `from`. */
 function endOfText(bytes: Uint8Array, from: number): number {
   let end = bytes.indexOf(QUOTE!, from);
   while (end >= 0 && isEscaped(bytes, from, end)) end = bytes.indexOf(QUOTE!, end + 1);
@@ -131,11 +130,7 @@ export function findSignatureProblem(
   return refuseTimestamp(at, now);
 }
 
-/**
- * Verifies the signature over `input`.
- *
- * @throws {Error} if the network is closing or too busy to verify.
- */
+/** Verifies the signature over `input`. @throws {Error} if the network closes or is too busy. */
 export function verifySignature(
   network: ServedNetwork,
   { publicKey, signature }: SignedText,

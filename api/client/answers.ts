@@ -6,18 +6,10 @@ import type { shownReads } from '../contract/views.js';
 
 type Declared = typeof reads & typeof shownReads & typeof serverRoutes;
 
-/**
- * Response data for each unsigned JSON read, by path.
- *
- * @interface
- */
+/** Response data for each unsigned JSON read, by path. @interface */
 export type ReadAnswers = { [N in keyof Declared as PathOf<Declared[N]>]: DataOf<Declared[N]> };
 
-/**
- * Path and query parameters for each read, by path.
- *
- * @interface
- */
+/** Path and query parameters for each read, by path. @interface */
 export type ReadParameters = {
   [N in keyof Declared as PathOf<Declared[N]>]: Record<
     NamesIn<Declared[N]['path']>,
@@ -49,25 +41,13 @@ export interface Paged {
   next_cursor: string | null;
 }
 
-/**
- * A page of blocks, newest first.
- *
- * @interface
- */
+/** A page of blocks, newest first. @interface */
 export type BlockPage = ReadAnswers['/api/v1/blocks'];
 
-/**
- * A block with the signed proposal, the producer's public key and the log entry.
- *
- * @interface
- */
+/** A block with the signed proposal, the producer's public key and the log entry. @interface */
 export type BlockDetail = ReadAnswers['/api/v1/blocks/{hash}'];
 
-/**
- * A page of signed votes. Together with the electorate, the votes prove the outcome.
- *
- * @interface
- */
+/** A page of signed votes. Together with the electorate, the votes prove the outcome. @interface */
 export type VotePage = ReadAnswers['/api/v1/blocks/{hash}/votes'];
 
 /**
@@ -77,25 +57,13 @@ export type VotePage = ReadAnswers['/api/v1/blocks/{hash}/votes'];
  */
 export type FinalTransaction = ReadAnswers['/api/v1/transactions/{hash}'];
 
-/**
- * The value of a state key. `block_hash` names the block that wrote the value.
- *
- * @interface
- */
+/** The value of a state key. `block_hash` names the block that wrote the value. @interface */
 export type StateValue = ReadAnswers['/api/v1/state/{key}'];
 
-/**
- * A page of alliances, ascending by id.
- *
- * @interface
- */
+/** A page of alliances, ascending by id. @interface */
 export type AlliancePage = ReadAnswers['/api/v1/social/alliances'];
 
-/**
- * A page of events, ascending. `last_seq` is the last event in the history `epoch`.
- *
- * @interface
- */
+/** A page of events, ascending. `last_seq` is the last event in the history `epoch`. @interface */
 export type EventPage = ReadAnswers['/api/v1/events'];
 
 /**
@@ -105,18 +73,10 @@ export type EventPage = ReadAnswers['/api/v1/events'];
  */
 export type RosterPage = ReadAnswers['/api/v1/agents'];
 
-/**
- * A page of an agent's counted votes, newest block first. `at` is in milliseconds since 1970.
- *
- * @interface
- */
+/** An agent's counted votes, newest block first. `at` is in milliseconds since 1970. @interface */
 export type AgentVotePage = ReadAnswers['/api/v1/agents/{id}/votes'];
 
-/**
- * A page of memes, newest first. `size` is in bytes, `at` in milliseconds since 1970.
- *
- * @interface
- */
+/** Memes, newest first. `size` is in bytes, `at` in milliseconds since 1970. @interface */
 export type MemePage = ReadAnswers['/api/v1/memes'];
 
 /**
@@ -127,9 +87,5 @@ export type MemePage = ReadAnswers['/api/v1/memes'];
  */
 export type EntryView = ReadAnswers['/api/v1/entries/{entry}'];
 
-/**
- * Network parameters, current position and limits.
- *
- * @interface
- */
+/** Network parameters, current position and limits. @interface */
 export type Meta = ReadAnswers['/api/v1/meta'];

@@ -45,9 +45,7 @@ export interface ErrorBody {
 /** Thrown if the server refused the request. */
 export class ApiError extends Error {
   override name = 'ApiError';
-  /**
-   * `INVALID_SIGNATURE`, `RATE_LIMITED`, `INVALID_AGENT`, `INVALID_REQUEST` or `NETWORK_ERROR`.
-   */
+  /** `INVALID_SIGNATURE`, `RATE_LIMITED`, `INVALID_AGENT`, `INVALID_REQUEST` or `NETWORK_ERROR`. */
   readonly code: ErrorCode;
   /** Null if a server other than folkmoot, such as a proxy, answered. */
   readonly reason: Reason | null;
@@ -74,10 +72,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Thrown if no response arrived because of a connection failure or timeout. The request's outcome
- * is unknown.
- */
+/** Thrown if no response arrived (connection failure or timeout). The outcome is unknown. */
 export class UnreachableError extends Error {
   override name = 'UnreachableError';
 }

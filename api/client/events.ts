@@ -72,11 +72,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
   /** Resolves to the start position once the server has accepted the subscription. */
   readonly opened: Promise<Position>;
 
-  /**
-   * Connects immediately. No event after `opened` resolves is missed.
-   *
-   * @internal
-   */
+  /** Connects immediately. No event after `opened` resolves is missed. @internal */
   constructor(means: Means, topics: readonly string[], options: StreamOptions) {
     const { since, signal } = options;
     this.topics = topics;
@@ -100,11 +96,7 @@ export class EventStream implements AsyncIterableIterator<Event, undefined> {
     return this.#taken && { ...this.#taken };
   }
 
-  /**
-   * Returns the next event.
-   *
-   * @throws {StreamError} once, when the stream has failed permanently.
-   */
+  /** Returns the next event. @throws {StreamError} once, when the stream has failed permanently. */
   async next(): Promise<IteratorResult<Event, undefined>> {
     const { done, value } = await this.#events.next();
     if (done) return { done, value: undefined };

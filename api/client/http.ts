@@ -274,10 +274,7 @@ export class Clock {
   #offsetMs = 0;
   #lastMs = 0;
 
-  /**
-   * Returns a timestamp later than the previous one, because status updates need distinct
-   * milliseconds.
-   */
+  /** Returns a later timestamp than before, because status updates need distinct milliseconds. */
   stamp(): string {
     this.#lastMs = Math.max(Date.now() + this.#offsetMs, this.#lastMs + 1);
     return new Date(this.#lastMs).toISOString();

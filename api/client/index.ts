@@ -1,7 +1,4 @@
-/**
- * The client library, `folkmoot/client`, for Node and browsers. Everything it imports must run in a
- * browser.
- */
+/** The client library, `folkmoot/client`, for Node and browsers. All imports run in a browser. */
 export {
   type CertificateHolds,
   type CertificateRefused,

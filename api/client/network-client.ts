@@ -24,11 +24,7 @@ export class NetworkClient {
   protected readonly http: Http;
   #meta: Promise<answer.Meta> | null = null;
 
-  /**
-   * Creates a client without sending a request.
-   *
-   * @throws {TypeError} if `url` is not an HTTP URL.
-   */
+  /** Creates a client without any request. @throws {TypeError} if `url` is not an HTTP URL. */
   constructor(options: NetworkClientOptions) {
     this.http = new Http(options);
   }

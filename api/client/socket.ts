@@ -1,7 +1,4 @@
-/**
- * A WebSocket connection: authentication, subscription, events, and detecting a closed or broken
- * connection.
- */
+/** A WebSocket connection: authentication, subscription, events, and detecting its loss. */
 import type { Signatory } from '../../engine/protocol/compose.js';
 import type { Event } from '../../engine/protocol/schema/event.js';
 import { authInput } from '../../engine/protocol/signing.js';
@@ -37,9 +34,7 @@ export interface Position {
 export interface Subscribed {
   epoch: string;
   last_seq: number;
-  /**
-   * True if the requested position does not exist because the history changed or became shorter.
-   */
+  /** True if the requested position does not exist because the history changed or shrank. */
   gap: boolean;
 }
 

@@ -75,10 +75,7 @@ export const socketLimits = {
   /** Maximum message size that the transport accepts, including fragmented messages. */
   transportBytes: 64 * 1024,
   fragments: 64,
-  /**
-   * Send buffer per connection. A message that does not fit is dropped, and the connection is
-   * closed.
-   */
+  /** Send buffer of a connection, which is closed if a message does not fit. */
   backlogBytes: 1024 * 1024,
   /** Time after which a connection that sent nothing, not even a pong, is closed. */
   silenceSeconds: 120,

@@ -5,11 +5,7 @@ import { BlockStatus, nullable, Timestamp } from '../../engine/protocol/schema/p
 import type { Refusal } from '../../engine/protocol/schema/reason.js';
 
 const worldKinds = ['live', 'sim', 'folder', 'load', 'gallery'] as const;
-/**
- * Kind of world: a live network, a simulation, a data folder, a load run or the gallery.
- *
- * @useDeclaredType
- */
+/** A live network, a simulation, a data folder, a load run or the gallery. @useDeclaredType */
 export type WorldKind = (typeof worldKinds)[number];
 
 const Until = Type.Object({
@@ -21,11 +17,7 @@ const Until = Type.Object({
   /** World time from now, in milliseconds. */
   ms: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
 });
-/**
- * Condition that pauses a running world: a block, an outcome or a time.
- *
- * @interface
- */
+/** Condition that pauses a running world: a block, an outcome or a time. @interface */
 export type Until = Static<typeof Until>;
 
 const Value = Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean()]);
@@ -63,17 +55,9 @@ export const controlCommands = {
   speed: Type.Object({ do: Type.Literal('speed'), speed: nullable(Type.Number(speeds)) }),
 } as const;
 
-/**
- * Name of a control command.
- *
- * @useDeclaredType
- */
+/** Name of a control command. @useDeclaredType */
 export type ControlName = keyof typeof controlCommands;
-/**
- * A control command.
- *
- * @useDeclaredType
- */
+/** A control command. @useDeclaredType */
 export type ControlCommand = {
   [K in ControlName]: Static<(typeof controlCommands)[K]>;
 }[ControlName];
@@ -90,11 +74,7 @@ export const ClockView = Type.Object({
   at: Timestamp,
   over: Type.Optional(Type.Boolean({ description: 'true if the world has ended' })),
 });
-/**
- * State of a world's clock.
- *
- * @interface
- */
+/** State of a world's clock. @interface */
 export type ClockView = Static<typeof ClockView>;
 
 /** State of a world, sent after each change to its clock. */
@@ -120,11 +100,7 @@ export const ControlView = Type.Object({
     description: 'optional data that this server has',
   }),
 });
-/**
- * A world: its kind, its clock, its control commands and its optional data.
- *
- * @interface
- */
+/** A world: its kind, its clock, its control commands and its optional data. @interface */
 export type ControlView = Static<typeof ControlView>;
 
 const RunParameter = Type.Object({
@@ -142,11 +118,7 @@ const RunParameter = Type.Object({
   featured: Type.Optional(Type.Boolean({ description: 'true if the sweep varies it' })),
   later: Type.Optional(Type.Boolean({ description: 'true if it can change during a run' })),
 });
-/**
- * A value of the scenario that a started run may change.
- *
- * @interface
- */
+/** A value of the scenario that a started run may change. @interface */
 export type RunParameter = Static<typeof RunParameter>;
 
 const StartedRun = Type.Object({
@@ -162,11 +134,7 @@ const StartedRun = Type.Object({
   verdict: Type.Optional(Type.String()),
   measures: Type.Optional(Type.Record(Type.String(), nullable(Type.Number()))),
 });
-/**
- * A run that the page started.
- *
- * @interface
- */
+/** A run that the page started. @interface */
 export type StartedRun = Static<typeof StartedRun>;
 
 const Compared = Type.Object({
@@ -192,11 +160,7 @@ export const RunsView = Type.Object({
     }),
   ),
 });
-/**
- * Runs of a scenario that were started with the command `run`, and their paired differences.
- *
- * @interface
- */
+/** Runs started with the command `run`, and their paired differences. @interface */
 export type RunsView = Static<typeof RunsView>;
 
 const Exhibit = Type.Object({
@@ -221,19 +185,11 @@ const Exhibit = Type.Object({
   page: Type.Optional(Type.String({ description: 'page of the run; only for the token' })),
   why: Type.Optional(Type.String({ description: 'reason for the failure' })),
 });
-/**
- * A shipped scenario in the gallery.
- *
- * @interface
- */
+/** A shipped scenario in the gallery. @interface */
 export type Exhibit = Static<typeof Exhibit>;
 
 export const GalleryView = Type.Object({ scenarios: Type.Array(Exhibit) });
-/**
- * The shipped scenarios, with a picture, the run time and the outcome to expect.
- *
- * @interface
- */
+/** The shipped scenarios, with a picture, the run time and the outcome to expect. @interface */
 export type GalleryView = Static<typeof GalleryView>;
 
 /** Makes the runs of the commands `run` and `cancel`. */
@@ -266,14 +222,9 @@ export interface Control {
    * @param mayStart true for a reader with the control token.
    */
   readonly gallery?: (mayStart: boolean) => GalleryView;
-  /**
-   * Executes a command listed in `can`. Resolves once the command has taken effect, or to a refusal
-   * if it failed.
-   */
+  /** Executes a command in `can`. Resolves after it took effect, or to a refusal if it failed. */
   do(command: ControlCommand): Promise<Refusal | null>;
-  /**
-   * Calls the listener after a pause, resume, end or loss. Returns a function that unsubscribes.
-   */
+  /** Calls the listener after a pause, resume, end or loss. Returns a function to unsubscribe. */
   onChange(listener: () => void): () => void;
 }
 

@@ -2,10 +2,7 @@
 import { limits as bounds } from '../../engine/protocol/limits.js';
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 
-/**
- * Strictness of a server: `spec` applies the protocol's limits, `bench` 10,000 times those limits,
- * `off` no limits.
- */
+/** Strictness: `spec` applies the protocol's limits, `bench` 10,000 times those, `off` none. */
 export type Profile = 'spec' | 'bench' | 'off';
 
 type CountedFor = 'agent' | 'address';
@@ -64,11 +61,7 @@ const table = {
   address_day_bytes: { ...per('address', 256 * MIB, 'bytes'), seconds: DAY_S },
 } as const satisfies Record<string, Limit> & Record<CommandKind, Limit>;
 
-/**
- * Name of a limit.
- *
- * @useDeclaredType
- */
+/** Name of a limit. @useDeclaredType */
 export type LimitName = keyof typeof table;
 /** Quota per window for each limit, in requests, units or bytes. */
 export type Figures = Readonly<Record<LimitName, number>>;
@@ -79,12 +72,8 @@ export const limitNames = Object.keys(table) as LimitName[];
 
 /** Size of a unit of writes. Malformed JSON of this size costs as much as a false signature. */
 export const WRITE_UNIT_BYTES = KIB;
-/** Size of a unit of `debug/verify`. */
 export const DEBUG_UNIT_BYTES = 32 * KIB;
-/**
- * Bytes that a request writes in addition to its body and file, for the entry head, records and
- * events.
- */
+/** Bytes that a request writes besides its body and file: entry head, records and events. */
 export const WRITTEN_BESIDE_BYTES = 512;
 
 /** Server limits that do not depend on the profile. */
@@ -142,7 +131,6 @@ export const serverBounds = {
   },
   /** Maximum size of a list page. */
   pageBytes: MIB,
-  /** Default number of rows per page. */
   defaultPageRows: 100,
 } as const;
 
@@ -168,9 +156,7 @@ function operationsOf(figures: Figures) {
   return Object.fromEntries(rows) as Record<CommandKind | 'read', number>;
 }
 
-/**
- * Describes the effective limits for `/api/v1/meta`. With null, only the server's own limits apply.
- */
+/** Describes the limits in effect for `/api/v1/meta`; with null, only the server's own limits. */
 export function describeLimits(figures: Figures | null) {
   const rows = limitNames.map((name) => {
     const { seconds, per: counted_for, unit } = limitTable[name];

@@ -1,7 +1,4 @@
-/**
- * The route table and the path matcher. Handlers, documents, metrics and tests derive from the
- * table.
- */
+/** The route table and the path matcher. Handlers, documents, metrics and tests derive from it. */
 import type { CommandKind } from '../../engine/protocol/schema/command.js';
 import { carriage } from '../../engine/protocol/schema/entry.js';
 import { commandRoutes } from './commands.js';

@@ -151,11 +151,7 @@ export interface KnownGraph {
   passes(from: number, to: number, at: number): boolean;
 }
 
-/**
- * Known data about a run. A place is an agent's index in the scenario, from 0.
- *
- * @interface
- */
+/** Known data about a run. A place is an agent's index in the scenario, from 0. @interface */
 export interface KnownRun {
   /** Returns an agent's place, by id and name. Returns null if the agent is not in the scenario. */
   placeOf(agent: { agent_id: string; name: string }): number | null;

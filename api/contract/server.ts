@@ -146,11 +146,7 @@ export const ClusterView = Type.Object({
   nodes: Type.Array(NodeView, { description: 'all known nodes, sorted by name' }),
   etcd: nullable(EtcdView),
 });
-/**
- * Cluster status as seen by the responding node.
- *
- * @interface
- */
+/** Cluster status as seen by the responding node. @interface */
 export type ClusterView = Static<typeof ClusterView>;
 
 /** Routes that count against the limit `read`. */

@@ -127,11 +127,7 @@ const ScenarioKnown = Type.Object({
   ),
 });
 
-/**
- * Scenario for a server's agents.
- *
- * @interface
- */
+/** Scenario for a server's agents. @interface */
 export type ScenarioView = Static<typeof ScenarioKnown>;
 
 const Scenario = Type.Object({

@@ -208,9 +208,7 @@ const typed = (type: string, members: Part): Part => ({
   properties: { type: { type: 'string', const: type }, ...members },
 });
 
-/**
- * Lists client operations. The server answers each message with its acknowledgement or an error.
- */
+/** Lists client operations. The server answers each message with an acknowledgement or error. */
 function asked(channel: Part): Part {
   return Object.fromEntries(
     Object.entries(clientTexts).map(([type, { text, ack, extension: added }]) => [

@@ -36,11 +36,7 @@ interface Listed {
 }
 const endings: Record<Coding, string> = { br: '.br', gzip: '.gz', identity: '' };
 
-/**
- * Returns a list's files, by name.
- *
- * @param policy content security policy for the HTML files
- */
+/** Returns a list's files, by name. @param policy content security policy for the HTML files */
 export function builtFiles(list: '#page' | '#viewer', policy: string): Map<string, ServedFile> {
   const path = require.resolve(list);
   const listed = JSON.parse(readFileSync(path, 'utf8')) as Listed[];
@@ -198,7 +194,6 @@ const pagePolicy = [
 
 let files: Map<string, ServedFile> | null = null;
 
-/** Returns the web page's file with this name, or null for an unknown name. */
 export function pageFile(name: string): ServedFile | null {
   files ??= builtFiles('#page', pagePolicy);
   return files.get(name) ?? null;

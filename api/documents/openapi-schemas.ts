@@ -205,10 +205,7 @@ class Lifted implements Components {
     };
   }
 
-  /**
-   * Writes members of any name as `additionalProperties`, because the viewer loops forever on the
-   * pattern.
-   */
+  /** Writes members of any name as `additionalProperties`; the viewer loops forever on patterns. */
   #anyNamed(patterns: object): Part {
     const { [ANY_NAME]: any } = patterns as Part;
     if (any) return { additionalProperties: this.lift(any) };

@@ -73,7 +73,6 @@ export function buildOpenapi(version: string): Part {
   };
 }
 
-/** Returns the path with the parameter names used in the documents. */
 function documentedPath({ path, parameters = {} }: Route): string {
   const names = Object.keys(parameters).values();
   return path.replaceAll(/\{\w+\}/g, () => `{${names.next().value}}`);
@@ -134,9 +133,7 @@ const ofWrites: Reason[] = [
   'STOPPING',
 ];
 
-/**
- * Returns a route's refusal reasons, including those for every request and every signed request.
- */
+/** Returns a route's refusal reasons, with those for every request and every signed request. */
 function reasonsOf({ command, signed, reasons }: Route): Reason[] {
   if (signed) return [...anywhere, ...ofSignatures, 'UNKNOWN_KEY', ...reasons];
   if (!command) return [...anywhere, ...reasons];

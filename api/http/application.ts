@@ -383,10 +383,7 @@ class Incoming implements IncomingRequest {
 
 const nothing = new Uint8Array();
 
-/**
- * Refuses a request to a path without a route, or a request to the socket's path that is not a
- * WebSocket handshake.
- */
+/** Refuses a path without a route, or a socket request that is not a WebSocket handshake. */
 function notFound(head: RequestHead): Answer {
   if (head.path !== socketPath) return routeNotFound(head);
   return { refusal: refuse('SOCKET_EXPECTED', { path: socketPath }), headers: upgradeHeaders };

@@ -11,9 +11,7 @@ import { readForm } from './form-parser.js';
 
 export type BodyClass = keyof typeof serverBounds.bodyClasses;
 
-/**
- * Bytes in request bodies in flight, by class and address. Bounds the memory that a flood can fill.
- */
+/** Bytes in request bodies in flight, by class and address. Bounds the memory of a flood. */
 export class BodiesInFlight {
   /** Bytes by class, and by class and address. */
   readonly #bytes = new Map<string, number>();

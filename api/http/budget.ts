@@ -29,10 +29,7 @@ export class RequestBudget {
   /** Body bytes that the request may send. */
   bodyBytes = 0;
   problem: Problem | null = null;
-  /**
-   * True to keep the body. A small body is kept even after a refusal, because a new connection
-   * costs more.
-   */
+  /** True to keep the body. A small body is kept even if refused: a new connection costs more. */
   wanted = true;
   readonly #proven: boolean;
   readonly #declared: number | null;

@@ -65,7 +65,6 @@ function findTokenProblem(head: Call['head'], token: string): Refusal | null {
   return same(sent, token) ? null : wrongToken;
 }
 
-/** Draws a server's control token. */
 export const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
 const TOKEN_BYTES = 24;
 

@@ -138,11 +138,7 @@ export class AllowedHosts {
   }
 }
 
-/**
- * Validates a host name and returns it in lower case.
- *
- * @throws {Error} if the name is invalid.
- */
+/** Validates a host name and returns it in lower case. @throws {Error} if the name is invalid. */
 export function servedName(text: string): string {
   const name = nameOf(text);
   if (name !== null && text.toLowerCase() === name) return name;

@@ -1,7 +1,4 @@
-/**
- * Worker thread that parses forms. The thread may be terminated, or crash in its library, at any
- * time.
- */
+/** Worker thread that parses forms. It may be terminated, or crash in its library, at any time. */
 import { parentPort } from 'node:worker_threads';
 import { type FormTask, parseForm } from './form-parser.js';
 

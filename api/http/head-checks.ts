@@ -51,10 +51,7 @@ export class HeadChecks {
     this.#now = now;
   }
 
-  /**
-   * Creates a request's budget. A refusal is recorded as the budget's problem, and sent in the
-   * response.
-   */
+  /** Creates a request's budget. A refusal becomes the budget's problem, sent in the response. */
   budgetOf(head: RequestHead, declared: number | null, route: Route | null): RequestBudget {
     const budget = this.#budget(head, declared);
     if (route && !route.limited) return budget;
@@ -129,10 +126,7 @@ export class HeadChecks {
     return refuseSignature(headers.get('x-agent-signature'), 'header X-Agent-Signature');
   }
 
-  /**
-   * Returns the key under which limits count the address. Call in the turn in which the head
-   * arrives.
-   */
+  /** Returns the limits' key for the address. Call in the turn in which the head arrives. */
   keyOf({ address, headers }: RequestHead): string {
     const trusted = this.#trustedProxies;
     if (trusted.size > 0) {

@@ -102,9 +102,7 @@ const TIMESTAMP = /^[0-9A-Za-z:.+-]{1,64}$/;
 
 const isTimestamp = (text: string) => TIMESTAMP.test(text);
 
-/**
- * Replaces malformed text with `-`, so that clients cannot choose the text that the server signs.
- */
+/** Replaces malformed text with `-`, so that clients cannot choose what the server signs. */
 const fitting = (text: unknown, fits: (text: string) => boolean): string =>
   typeof text === 'string' && fits(text) ? text : '-';
 
@@ -122,9 +120,7 @@ async function answeredRequest({ kind, head, body }: Answered): Promise<Answered
   };
 }
 
-/**
- * Reads the credentials from their position for the kind. Returns none if the body is unreadable.
- */
+/** Reads the credentials from where the kind has them; none if the body is unreadable. */
 async function credentials(
   kind: CommandKind,
   received: ReceivedRequest,

@@ -339,9 +339,7 @@ const votesAsShown =
   (block: number): RecordOf['votes'] | undefined =>
     read.record('votes', [block, agent]);
 
-/**
- * Counts the leading blocks that fit, by binary search. Blocks that fit precede blocks that do not.
- */
+/** Counts the leading blocks that fit, by binary search: fitting blocks precede the others. */
 function placeAfter(blocks: readonly number[], fits: (block: number) => boolean): number {
   let low = 0;
   let high = blocks.length;

@@ -335,9 +335,7 @@ function answerOf(kind: CommandKind, outcome: Outcome): Answer {
   return response;
 }
 
-/**
- * Refuses a request because of its head. If the body is unread, the explanation contains no digest.
- */
+/** Refuses a request by its head. If the body is unread, the explanation has no digest. */
 export function refuseByHead(call: Call, kind: CommandKind, refusal: Refusal): RefusalResponse {
   return refuseExplained(call, kind, refusal, inputByHead(kind, call.head, call.body));
 }

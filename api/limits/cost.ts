@@ -57,7 +57,6 @@ export class Cost {
     ];
   }
 
-  /** Returns the exceeded quota, if any. */
   exceeded(): Quota | null {
     const [operation, payer] = this.#operation;
     if (!payer.has(operation)) return payer.quota(operation);
@@ -65,10 +64,7 @@ export class Cost {
     return full ? full[1].quota(full[0], this.#bytes) : null;
   }
 
-  /**
-   * Returns true if the excess does not matter, because a request that changes nothing writes no
-   * bytes.
-   */
+  /** Returns true if the excess does not matter: a request without a change writes no bytes. */
   isFree({ name }: Quota, precheck: Outcome | null): boolean {
     if (!precheck) return false;
     return limitTable[name].unit === 'bytes' || (!this.again && precheck.result === 'duplicate');
@@ -113,10 +109,7 @@ export const isReplay = ({ reason }: Refusal) => reason === 'REPLAYED';
 export const isLate = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.reason === 'VOTING_CLOSED';
 
-/**
- * Returns true if the agent pays. Server faults, replays, late votes and refused registrations are
- * free.
- */
+/** True if the agent pays. Server faults, replays, late votes, refused registrations are free. */
 function isCharged(kind: CommandKind, outcome: Outcome): boolean {
   if ('refusal' in outcome) {
     const { refusal } = outcome;

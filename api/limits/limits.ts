@@ -3,7 +3,6 @@ import { type Figures, type LimitName, limitTable, type Profile } from '../contr
 import { NONE } from './sliding-window.js';
 import { UsageTable } from './usage-table.js';
 
-/** State of a quota. */
 export interface Quota {
   name: LimitName;
   quota: number;
@@ -210,10 +209,7 @@ function withoutPort(text: string): string {
   return /^(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}$/.exec(text)?.[1] ?? text;
 }
 
-/**
- * Returns the nearest untrusted address: the peer's, or the rightmost untrusted address in
- * X-Forwarded-For.
- */
+/** Returns the nearest untrusted address: the peer's, or the rightmost in X-Forwarded-For. */
 export function clientAddress(
   peer: string,
   forwarded: string | undefined,
@@ -226,9 +222,7 @@ export function clientAddress(
   return address;
 }
 
-/**
- * Returns an address's limit key. IPv6 addresses count by /64, because a client owns the whole /64.
- */
+/** Returns an address's limit key: for IPv6 the /64, because a client owns the whole /64. */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return `address:${address}`;
   const groups = groupsOf(address);
@@ -241,10 +235,7 @@ export function addressKey(address: string): string {
   return `address:${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/**
- * Returns the subject of an address's wider network, an IPv4 /24 or an IPv6 /48. Returns null for
- * other subjects.
- */
+/** Returns the subject of an address's wider network (IPv4 /24, IPv6 /48), or null for others. */
 function widerSubject(subject: string): string | null {
   if (subject.endsWith('::/64')) {
     return `${subject.slice(0, subject.lastIndexOf(':', subject.length - 6))}::/48`;

@@ -49,10 +49,7 @@ function setLast<V>(map: Map<string, V>, key: string, value: V, most: number): v
 
 /** Timestamps may deviate by the allowed skew into the past or the future. */
 const FRESH_MS = 2 * bounds.skewMs;
-/**
- * Maximum per agent and generation, which exceeds the number that the profile `spec` allows in that
- * time.
- */
+/** Maximum per agent and generation; exceeds the number that `spec` allows in that time. */
 const MOST_OF_AGENT = 2_048;
 const MOST = 131_072;
 

@@ -107,7 +107,6 @@ export class WindowPool {
     return this.#windows.hasSpare && this.#slots.hasSpare;
   }
 
-  /** Returns true if no further window fits. */
   get isFull(): boolean {
     return this.#windows.isFull || this.#slots.isFull;
   }

@@ -25,7 +25,6 @@ const tags = Object.fromEntries(limitNames.map((name, tag) => [name, tag])) as R
   number
 >;
 
-/** A window's state, for a quota. */
 export interface WindowState {
   total: number;
   oldest: number | null;

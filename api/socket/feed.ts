@@ -12,9 +12,7 @@ import type { Socket } from '../transport/transport.js';
 
 /** Number of events in memory for caught-up subscribers. */
 const RING = 16_384;
-/**
- * Number of events that a resume may reach back. Bounded because counting the events takes time.
- */
+/** Number of events that a resume may reach back. Bounded because counting them takes time. */
 const RESUMABLE = 200_000;
 /** A socket that buffers more than this receives nothing until it drains. */
 const HIGH_WATER_BYTES = 256 * 1024;
@@ -388,7 +386,6 @@ class Audiences {
     this.#of.get(subscriber)?.settle(subscriber);
   }
 
-  /** Yields the audiences for an event. */
   *about(topics: readonly string[]): Iterable<Audience> {
     for (const audience of this.#byName.values())
       if (audience.includesTopic(topics)) yield audience;

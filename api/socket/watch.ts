@@ -116,10 +116,7 @@ export class Watchers {
     this.#frames.stop();
   }
 
-  /**
-   * Makes the next frame, or several frames after a pause, and sends each watcher the frames that
-   * it lacks.
-   */
+  /** Makes the next frame, or several after a pause, and sends watchers the frames they lack. */
   #tick(): Promise<void> {
     this.#making ??= this.#make().finally(() => {
       this.#making = null;
@@ -257,10 +254,7 @@ class Frames {
     return frame.to < seq;
   }
 
-  /**
-   * Returns the frames with entries after `entry`, or null if some of these frames are no longer
-   * cached.
-   */
+  /** Returns the frames with entries after `entry`, or null if some are no longer cached. */
   after(entry: number): readonly Frame[] | null {
     if (entry >= this.end) return [];
     const first = this.#kept[0];

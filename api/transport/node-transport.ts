@@ -94,7 +94,6 @@ function refuseBare(application: Application, stream: NetSocket, status: number)
   void writeRaw(stream, 'GET', { status, headers: {}, body: '' });
 }
 
-/** Creates the server with the application's timeouts and connection limit. */
 function serverFor(application: Application): Server {
   const { limits } = application;
   const server = createServer({
@@ -110,10 +109,7 @@ function serverFor(application: Application): Server {
   return server;
 }
 
-/**
- * Handles a request to switch protocols, which is a WebSocket handshake or is treated as an
- * ordinary request.
- */
+/** Handles a request to switch protocols: a WebSocket handshake, or else an ordinary request. */
 function upgrade(
   application: Application,
   sockets: WebSocketServer,

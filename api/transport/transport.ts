@@ -15,14 +15,9 @@ export interface RequestHead {
   target: string;
   path: string;
   headers: ReadonlyMap<string, string>;
-  /**
-   * Peer address. Read it in the turn in which the head arrives, because the connection may be gone
-   * afterwards.
-   */
+  /** Peer address. Read it in the turn of the head: the connection may be gone afterwards. */
   readonly address: string;
-  /**
-   * Refusal for an ambiguous head. The connection is closed, and nothing after the head is read.
-   */
+  /** Refusal for an ambiguous head. The connection is closed; nothing after the head is read. */
   fault: Refusal | null;
 }
 
@@ -58,9 +53,7 @@ interface Together {
   join(topic: string): void;
   /** Leaves a topic. Messages published earlier still arrive. */
   leave(topic: string): void;
-  /**
-   * Sends encoded text to all members, in order with other messages and without checking buffers.
-   */
+  /** Sends encoded text to all members, in order with other messages, without checking buffers. */
   publish(topic: string, text: Uint8Array): void;
 }
 
@@ -96,7 +89,6 @@ export interface SocketHandlers {
 
 export interface Application {
   readonly limits: ExchangeLimits;
-  /** Path for WebSocket handshakes. */
   readonly socketPath: string;
   /** Returns false if a new connection must be closed. */
   accepts(address: string): boolean;
@@ -109,10 +101,7 @@ export interface Application {
 
 export interface Listening {
   port: number;
-  /**
-   * Stops accepting connections, waits for requests in flight up to the grace period, then closes
-   * all connections.
-   */
+  /** Stops accepting, waits for requests in flight up to the grace period, then closes all. */
   close(): Promise<void>;
 }
 

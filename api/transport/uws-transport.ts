@@ -181,9 +181,7 @@ function serve(
   }
 }
 
-/**
- * Writes all headers in one library call, in which the first value contains the remaining lines.
- */
+/** Writes all headers in one library call: the first value contains the remaining lines. */
 function writeHeaders(res: UwsResponse, headers: ExchangeResponse['headers']): void {
   let first = '';
   let lines = '';

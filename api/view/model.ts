@@ -1,7 +1,4 @@
-/**
- * Data for the page: snapshots at an entry, and row batches that advance a snapshot. Runs in
- * browsers.
- */
+/** Data for the page: snapshots at an entry, and row batches that advance one. Runs in browsers. */
 import type { Static } from '../../engine/protocol/bundled/typebox.js';
 import {
   type EventType,

@@ -276,7 +276,6 @@ const lists = Object.entries(introducedShapes).map(([name, shape]) => {
   return [name, Object.fromEntries(members) as Record<string, Test>] as const;
 });
 
-/** Returns the first invalid member, or null. */
 function findHeadProblem(head: unknown): string | null {
   const wrong = wrongMember(head, own);
   if (wrong) return wrong;
@@ -314,10 +313,7 @@ const { registered, dormancy } = rowCode;
 /** Returns true if a row is an event, which has a number. */
 export const isEvent = (kind: number): boolean => kind !== registered && kind !== dormancy;
 
-/**
- * Returns the first row for `entry` or a later entry. Returns the number of rows if there is no
- * such row.
- */
+/** Returns the first row for `entry` or a later entry; the number of rows if there is none. */
 export function firstRow({ from, rows }: Pick<RowBatch, 'from' | 'rows'>, entry: number): number {
   let low = 0;
   let high = rows.entry.length;

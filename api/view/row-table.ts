@@ -45,7 +45,6 @@ const emptyTable = (rows: number): Table => ({
   said: new Float64Array(rows),
 });
 
-/** Kind of text by row code. */
 const saying = rowKinds.map((kind) => viewRows[kind].says?.kind);
 const values = rowKinds.map((kind) => viewRows[kind].value);
 const MEME = introducing.memes;
@@ -191,7 +190,6 @@ function toRowBatches(head: TableHead, table: Table): RowBatch[] {
   });
 }
 
-/** Returns a function that returns the next rows of a list. */
 function takeInTurn<T>(rows: readonly T[]): (count: number) => T[] {
   let next = 0;
   return (count) => {
@@ -263,14 +261,11 @@ export interface RunData {
   memes: Record<number, { text: string } | { base64: string }>;
 }
 
-/**
- * Scores after the last entry, 0 to 100 in tenths: overall, memes, decisions, peers and alliances.
- */
+/** Scores after the last entry, 0-100 in tenths: overall, memes, decisions, peers and alliances. */
 export type Scores = [number, number, number, number, number];
 
 /** Metadata, readable before unpacking. */
 export interface RunSummary {
-  /** Name of the exported folder. */
   folder: string;
   network_id: string;
   entries: number;

@@ -52,7 +52,6 @@ export const logError = defineStoreErrors({
   },
 });
 
-/** An entry with its events. */
 interface Built {
   seq: number;
   at: number;
@@ -511,7 +510,6 @@ class Blocks {
     };
   }
 
-  /** Returns the weight of an agent's vote on a block. */
   weight({ electorate, number }: OpenBlock, agent: number): number {
     if (this.#genesis.weights === 'equal') return 1;
     const weight = this.#weightsOf(electorate).get(agent);

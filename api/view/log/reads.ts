@@ -1,6 +1,4 @@
-/**
- * Reads from a view: an overview of the log computed from the index, individual entries, and memes.
- */
+/** Reads from a view: an overview of the log from the index, individual entries, and memes. */
 
 import { blockEnds, firstEventOf, type IndexRow } from '../../../engine/node/entry-index.js';
 import type { ServedNetwork } from '../../../engine/node/kept-network.js';
@@ -84,10 +82,7 @@ function* closingsOf(read: Read, seq: number): Generator<undefined, Closing[]> {
 
 const closedBy = ({ totals }: IndexRow) => totals.ends.reduce((sum, count) => sum + count, 0);
 
-/**
- * Finds the last earlier row with a closing, which is the first row with the same total of
- * closings.
- */
+/** Finds the last earlier row with a closing: the first row with the same total of closings. */
 function beforeWithClosing(index: Read['log'], row: IndexRow): IndexRow | null {
   if (row.first === 0) return null;
   const previous = index.rowOf(row.first - 1);

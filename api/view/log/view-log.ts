@@ -31,7 +31,6 @@ const TURN_MS = 4;
 const ROWS_AT_ONCE = 1_000;
 const INDEX_ROWS = 250;
 
-/** A view's files, and their size. */
 export interface ViewLogOptions {
   /** Default: `view` in the network's folder. Null to write no files. */
   folder?: string | null;
@@ -101,11 +100,7 @@ export class ViewLog {
     return this.#cache.retain();
   }
 
-  /**
-   * Indexes all committed entries, in slices.
-   *
-   * @throws {StoreError} if the log is unreadable or damaged.
-   */
+  /** Indexes committed entries in slices. @throws {StoreError} for an unreadable or damaged log. */
   catchUp(work: ViewWork = {}): Promise<void> {
     return this.#queue.take((noting) => this.#catchUp(noting), work);
   }
