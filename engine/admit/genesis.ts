@@ -6,7 +6,6 @@ import { findGenesisProblem } from '../rules/genesis-problem.js';
 import { isUnloadedModule } from '../rules/network-rule.js';
 import { defineStoreErrors } from '../store/messages.js';
 
-/** Errors of entry 0. */
 const genesisError = defineStoreErrors({
   OLDER_SCHEMA: {
     OLD_GENESIS: `genesis has no {member}, so the log is from an older version of folkmoot;

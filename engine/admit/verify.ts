@@ -181,11 +181,7 @@ export class Verification {
     return admitted as Verified;
   }
 
-  /**
-   * Records that a request was applied and logged.
-   *
-   * @internal
-   */
+  /** Records that a request was applied and logged. @internal */
   recordApplied(verified: Verified): void {
     if (verified[checked] === 'later') this.#deferred.push(verified);
   }

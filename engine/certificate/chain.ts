@@ -24,10 +24,7 @@ export interface Entry extends ChainDigests {
 const encoder = new TextEncoder();
 const ZEROS = '00'.repeat(32);
 
-/**
- * Returns all entries, ascending.
- * @throws {CertificateError} if a digest does not match.
- */
+/** Returns all entries, ascending. @throws {CertificateError} if a digest does not match. */
 export function decodeEntries(spans: readonly CertificateSpan[]): Entry[] {
   const entries: Entry[] = [];
   let next = 0;

@@ -316,7 +316,6 @@ function recordedOutcome({ last, closed }: CertifiedBlock, options: readonly str
   return { ...verdict, vetoed: vetoed === true };
 }
 
-/** Returns the members that are defined. */
 const definedOf = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 

@@ -47,7 +47,6 @@ interface Kept {
 
 const ZEROS = '00'.repeat(32);
 
-/** Record of a closed block. */
 type Closed = RecordOf['blocks'];
 
 export class Collector {

@@ -70,7 +70,6 @@ export function certificateText(certificate: Certificate): string {
   return `${canonical(certificate)}\n`;
 }
 
-/** Code and values for each reason. */
 type Reason = {
   [Code in CertificateProblem]: keyof MessageValues<CertificateMessages[Code]> extends never
     ? [code: Code]
@@ -297,7 +296,6 @@ const certificateShape: Shape = object(
   'proof that a block was finalized or rejected; see certificates.md',
 );
 
-/** Returns the JSON Schema for publication. */
 export function certificateJsonSchema(): object {
   const $schema = 'https://json-schema.org/draft/2020-12/schema';
   return { $schema, $id: 'urn:folkmoot:certificate', ...certificateShape };

@@ -233,7 +233,6 @@ export function assertProposalSigned(
   }
 }
 
-/** A signed vote. */
 export interface SignedVote {
   /** 64 lower-case hex digits. */
   public_key: string;

@@ -25,7 +25,6 @@ export interface CertifiedRecord {
   value: unknown;
 }
 
-/** Results of one entry. */
 export interface Results {
   events: readonly CertifiedEvent[];
   records: readonly CertifiedRecord[];

@@ -21,9 +21,7 @@ export interface SpanDigests extends ChainDigests {
   trusted_to: number | null;
 }
 
-/**
- * @throws {CertificateError} if a trusted digest differs from the log's, or its entry is missing.
- */
+/** @throws {CertificateError} if a trusted digest differs, or its entry is missing. */
 export function trustedSpans(
   entries: readonly Entry[],
   trusted: readonly TrustedDigest[],

@@ -126,7 +126,6 @@ function registrationsIn(
   });
 }
 
-/** A counted vote with its entry. */
 export interface CountedVote extends SignedVote {
   entry: Entry;
   ordinal: number;

@@ -32,7 +32,6 @@ export const pollBlockOf = ({ block_hash, height, options = [] }: BlockContext):
   options,
 });
 
-/** A verdict that closes a block. */
 export type ClosingVerdict = Verdict & { status: Ended };
 
 const isClosing = (verdict: Verdict): verdict is ClosingVerdict => verdict.status !== null;
@@ -172,7 +171,6 @@ class Ballots {
  * the ballots.
  */
 
-/** Final status of a block. */
 export type BlockEnd = Exclude<BlockStatus, 'voting'>;
 
 /** Members of a block that only some rules set. */

@@ -38,10 +38,7 @@ function added<T>(list: T[], item: T): T[] {
 
 export class Changes {
   #list: Change[] = [];
-  /**
-   * False if no log contains the changes. The engine then skips the records that only a restart
-   * needs.
-   */
+  /** False if no log contains the changes: the engine skips records that only a restart needs. */
   readonly logged: boolean = true;
   /** False if nothing reads the responses to accepted votes. The engine then leaves them empty. */
   readonly answered: boolean = true;
@@ -54,7 +51,6 @@ export class Changes {
     this.#list = added(this.#list, { table, key, value: null });
   }
 
-  /** Adds the record of a vote. */
   putVote(block: number, agent: number, vote: NewVote, at: number, entry: number): void {
     const { decision, meme_references, ballot } = vote;
     const record: RecordOf['votes'] = { at, decision, entry, meme_references };
@@ -106,10 +102,7 @@ export class Outbox {
   }
 }
 
-/**
- * Synchronous reads of records that the engine does not hold in memory. The host provides the
- * reader.
- */
+/** Synchronous reads, provided by the host, of records that the engine does not hold in memory. */
 export interface Reader {
   /** Returns a record as of the last applied entry, even if that entry is not committed yet. */
   read<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined;

@@ -27,7 +27,6 @@ export class Electorates {
     this.#from = sources;
   }
 
-  /** Number of snapshots. */
   get count(): number {
     return this.#count;
   }

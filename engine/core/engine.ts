@@ -49,11 +49,7 @@ export interface Step {
   outcome: Outcome | null;
   events: readonly Event[];
   changes: readonly Change[];
-  /**
-   * Agents that became dormant or woke up.
-   *
-   * @internal
-   */
+  /** Agents that became dormant or woke up. @internal */
   turned: readonly DormancyChange[];
 }
 
@@ -101,7 +97,6 @@ export class Engine {
     };
   }
 
-  /** Restores an engine from its reader's records. */
   static restore(genesis: Genesis, reader: Reader, last: Position): Engine {
     return new Engine(restoreState(genesis, reader, last.at), last);
   }
@@ -131,16 +126,13 @@ export class Engine {
     return { outcome, events: this.#events(), changes: this.#changes(), turned };
   }
 
-  /**
-   * Returns the outcome if the command would change nothing, or null if the command would apply.
-   */
+  /** Returns the outcome if the command would change nothing; null if the command would apply. */
   precheck(command: Command, at: number): Outcome | null {
     this.#state.now = at;
     const precheck = check(this.#state, command);
     return 'outcome' in precheck ? precheck.outcome : null;
   }
 
-  /** Returns the time of the next deadline, or null. */
   nextDeadline(): number | null {
     return this.#state.deadlines.next()?.deadline ?? null;
   }
@@ -191,9 +183,7 @@ export class Engine {
     electorates.electorsChanged();
   }
 
-  /**
-   * Fires all deadlines before `at`, ordered by (deadline, id). The time of all effects is `at`.
-   */
+  /** Fires all deadlines before `at` by (deadline, id). The time of all effects is `at`. */
   #tick(at: number): null {
     const state = this.#state;
     for (;;) {

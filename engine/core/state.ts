@@ -35,15 +35,11 @@ export interface State {
    * until the next block is finalized.
    */
   readonly lookedUp: WeakMap<ProposeCommand['transactions'], string>;
-  /**
-   * Height and hash of the last finalized block, and the time of the next metrics report (0: none).
-   */
+  /** Height and hash of the last finalized block, and time of the next metrics report (0: none). */
   height: number;
   headHash: string;
   metricsAt: number;
-  /**
-   * Consecutive failed voting periods, and the number of blocks when the last failure was counted.
-   */
+  /** Consecutive failed voting periods, and the number of blocks at the last counted failure. */
   failed: number;
   failedBlocks: number;
   /** Time and sequence number of the entry being applied. */
@@ -162,7 +158,6 @@ export function refuseInactive(agent: Agent): ReturnType<typeof refusedOutcome> 
   return status === 'active' ? null : refusedOutcome('AGENT_NOT_ACTIVE', { agent_id: id, status });
 }
 
-/** Refuses the first reference to an unknown meme. */
 export function refuseUnknownMeme(state: State, references: readonly string[]) {
   if (references.length === 0) return null;
   const id = references.find((meme) => !state.reader.read('memes', meme));

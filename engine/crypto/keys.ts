@@ -103,9 +103,7 @@ export function generateKeyPair(): KeyPair {
   return keyPairFromSeed(randomBytes(seedBytes));
 }
 
-/**
- * Returns the 64-byte Ed25519 signature of a message. Signing is deterministic (RFC 8032, 5.1.6).
- */
+/** Returns the 64-byte Ed25519 signature of a message. Deterministic (RFC 8032, 5.1.6). */
 export function sign(message: Uint8Array, keyPair: KeyPair): Uint8Array {
   if (sodium === null) return nobleSign(message, keyPair.secretKey.subarray(0, seedBytes));
   const signature = new Uint8Array(signatureBytes);

@@ -88,7 +88,6 @@ const WAITS = 0;
 const TAKEN = 1;
 const SIGNED = 2;
 
-/** Views of a shared batch. */
 function viewsOf(shared: SharedArrayBuffer, count: number) {
   const statesAt = 4 * (1 + count);
   const signaturesAt = statesAt + count;

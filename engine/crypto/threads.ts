@@ -38,10 +38,7 @@ export interface ThreadsOptions {
   workerData?: unknown;
   /** Time without an answer after which a thread counts as hung, in ms. */
   patienceMs?: number | undefined;
-  /**
-   * Called when a thread can take a task.
-   * @param wasFull true if no thread could take one before.
-   */
+  /** Called when a thread can take a task. @param wasFull true if no thread could before. */
   onFree?: (wasFull: boolean) => void;
 }
 
@@ -100,7 +97,6 @@ export class Threads {
     return Math.max(0, free);
   }
 
-  /** Number of threads without a task. */
   get idle(): number {
     return this.#usable().filter(({ tasks }) => tasks === 0).length;
   }

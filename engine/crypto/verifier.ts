@@ -103,9 +103,7 @@ export function createDirectVerifier(
   };
 }
 
-/**
- * Accepts every signature. Its stats remain 0, so that no report counts the signatures as verified.
- */
+/** Accepts every signature. Its stats stay 0, so that no report counts signatures as verified. */
 export function createOffVerifier(): Verifier {
   return {
     name: 'off',

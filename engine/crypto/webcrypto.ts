@@ -37,7 +37,6 @@ export async function verifyWeb(job: VerifyJob): Promise<boolean> {
   return (await chosen)(job);
 }
 
-/** Returns the implementation in use. */
 export async function webVerifierName(): Promise<'WebCrypto' | 'reference'> {
   chosen ??= choose();
   return (await chosen) === reference ? 'reference' : 'WebCrypto';
@@ -110,10 +109,7 @@ const fits: VerifyJob = {
   ),
 };
 
-/**
- * A signature by a key to which a point of order 8 was added, valid only by the cofactored
- * equation.
- */
+/** A signature by a key plus a point of order 8, valid only by the cofactored equation. */
 const fitsWithCofactor: VerifyJob = {
   publicKey: bytesOf('d63c01223147541df4e170763e9e2788a8bf5971f52a93c5829dbe6f5ff6bba9'),
   message,

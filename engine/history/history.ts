@@ -30,10 +30,7 @@ const historyError = defineStoreErrors({
 export interface HistoryOptions {
   /** The network's folder. This process or another one may have it open. */
   path: string;
-  /**
-   * Folder for checkpoints, or false to write no checkpoints. Default: `history` in the network's
-   * folder.
-   */
+  /** Folder for checkpoints, or false for none. Default: `history` in the network's folder. */
   checkpoints?: string | false | undefined;
   /** Minimum number of entries between two checkpoints. Default: 512. */
   spacing?: number | undefined;
@@ -359,9 +356,7 @@ function storeAt(live: Store, records: RecordsAt, meta: StoreMeta): Store {
   };
 }
 
-/**
- * Number of entries after which write-once records are read from the store again, to bound memory.
- */
+/** Entries after which write-once records are read from the store again, to bound memory. */
 const REBASE = 256;
 
 class Walk {

@@ -23,9 +23,7 @@ import {
 
 /** Tables whose records can be changed or deleted at any time. */
 const whole = ['network', 'agent_states', 'standings', 'open', 'state'] as const;
-/**
- * Tables whose records can change only for a while. Only records that can still change are held.
- */
+/** Tables whose records change only for a while. Only records that can still change are held. */
 const partly = ['alliances', 'requests'] as const;
 const kept: ReadonlySet<string> = new Set([...whole, ...partly]);
 
@@ -86,10 +84,7 @@ export class RecordsAt implements KeptRecords {
     }
   }
 
-  /**
-   * Yields the records for a checkpoint, which are the records that the live store will not contain
-   * later.
-   */
+  /** Yields the records for a checkpoint: those that the live store will not contain later. */
   *keptRows(): Iterable<RecordChange & { json: string }> {
     for (const table of kept) {
       for (const { key, json } of this.#rows(table).values()) yield { table, key, json };

@@ -119,9 +119,7 @@ class Archiver {
     }
   }
 
-  /**
-   * Deletes some archived entries, or writes a segment. Returns false if there is nothing to do.
-   */
+  /** Deletes some archived entries, or writes a segment. Returns false if nothing is due. */
   async #step(): Promise<boolean> {
     if (await this.#archive.trim()) return true;
     const due = this.#due(this.#store.meta()?.seq ?? 0);
@@ -135,9 +133,7 @@ class Archiver {
     return true;
   }
 
-  /**
-   * Returns the end (exclusive) of the entries to archive, or null if there are too few entries.
-   */
+  /** Returns the end (exclusive) of the entries to archive; null if there are too few entries. */
   #due(seq: number): number | null {
     const { archiveAfter } = this.#options;
     if (archiveAfter === undefined) return null;

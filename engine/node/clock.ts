@@ -29,10 +29,7 @@ export function systemClock(least = 0): Clock {
   };
 }
 
-/**
- * A clock that can be held. After its release, the clock continues from the held time without
- * catching up.
- */
+/** A clock that can be held, and then continues from the held time without catching up. */
 class HoldableClock implements Clock {
   readonly #clock: Clock;
   #behindMs = 0;
@@ -118,10 +115,7 @@ interface Timed {
   nextDeadline(): number | null;
 }
 
-/**
- * A network's time. Time never goes back, the operator can hold it, and an alarm fires the next
- * deadline.
- */
+/** A network's time. It never goes back, can be held, and an alarm fires the next deadline. */
 export class Timekeeper {
   /** @internal */
   readonly clock: HoldableClock;
@@ -170,11 +164,7 @@ export class Timekeeper {
     else this.#alarm.set(deadline < this.now ? this.now + OVERDUE_MS : deadline + 1);
   }
 
-  /**
-   * Cancels the alarm permanently.
-   *
-   * @internal
-   */
+  /** Cancels the alarm permanently. @internal */
   stop(): void {
     this.#stopped = true;
     this.#alarm.set(null);

@@ -68,7 +68,6 @@ function withResolvers() {
   return { promise, resolve, reject };
 }
 
-/** Counts of commits, before the first commit. */
 export const newCounts = () => ({
   entries: 0,
   commitMs: 0,
@@ -112,10 +111,7 @@ export class CommitQueue<V> {
     return full ? refusedOutcome('COMMIT_QUEUE_FULL', { backlog }).outcome : null;
   }
 
-  /**
-   * Returns true if the disk has room beyond the backlog. Fails the queue if the free space is
-   * unknown.
-   */
+  /** Returns true if the disk has room beyond the backlog. Unknown free space fails the queue. */
   #hasRoom(): boolean {
     try {
       return this.#store.hasRoom(this.#next.bytes + (this.#inFlight?.bytes ?? 0));

@@ -33,9 +33,7 @@ export interface IndexTotals {
 
 export interface IndexedEntry {
   events: number;
-  /** True if the entry registers an agent. */
   registers: boolean;
-  /** True if the entry closes a block. */
   closes: boolean;
   turned: readonly DormancyChange[];
 }

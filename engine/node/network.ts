@@ -377,10 +377,7 @@ export class Followers {
     for (const resume of waiting) resume();
   }
 
-  /**
-   * Ends all followers before the store closes. Followers can resume after the network is next
-   * opened.
-   */
+  /** Ends all followers before the store closes. They can resume after the next opening. */
   end(): void {
     this.#ended = true;
     this.publish([]);

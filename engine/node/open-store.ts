@@ -78,9 +78,7 @@ function storeOf(options: OpenStoreOptions): Store {
   });
 }
 
-/**
- * Returns the stored parameters. Refuses requested parameters that differ from those at genesis.
- */
+/** Returns the stored parameters. Refuses requested ones that differ from those at genesis. */
 function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Genesis {
   const genesis = readGenesis(store);
   for (const [name, value] of Object.entries(wanted) as [keyof Genesis, unknown][]) {
@@ -91,7 +89,6 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
   return genesis;
 }
 
-/** Formats a network parameter for a message. */
 export const formatParameter = (value: unknown): string =>
   typeof value === 'object' ? excerpt(jcs(value)) : String(value);
 
@@ -107,7 +104,6 @@ function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   throw storeError('OTHER_CLUSTER_FOLDER', { path, order: order.log, wanted: wanted.log });
 }
 
-/** Reads the parameters from entry 0. */
 export function readGenesis(store: Store): Genesis {
   const stored = store.entry(0);
   if (!stored) throw storeError('ENTRY_MISSING', { seq: 0 });
@@ -203,17 +199,9 @@ export interface NetworkOptions extends ArchiveOptions {
    * @internal
    */
   order?: { log: string; epoch: string };
-  /**
-   * Clock and timers of the machine. Default: this machine.
-   *
-   * @internal
-   */
+  /** Clock and timers of the machine. Default: this machine. @internal */
   host?: HostClock;
-  /**
-   * Opens the store in the folder. Default: LMDB.
-   *
-   * @internal
-   */
+  /** Opens the store in the folder. Default: LMDB. @internal */
   openDisk?: (path: string) => Store;
   /**
    * Called once if a commit fails or an invariant breaks. Default: prints a line and exits with 13.
@@ -224,10 +212,7 @@ export interface NetworkOptions extends ArchiveOptions {
 /** Result of `apply`, whose effects are in memory but not yet durable. */
 export interface Applied {
   outcome: Outcome;
-  /**
-   * Events from the request and from deadlines before it. Do not publish these events before
-   * `durable`.
-   */
+  /** Events from the request and from deadlines before it. Do not publish before `durable`. */
   events: readonly Event[];
   durable: Promise<void>;
 }

@@ -51,10 +51,7 @@ export abstract class StateViews {
   readonly #genesis: Genesis;
   readonly #clock: Clock;
   #view: CommittedView;
-  /**
-   * Cached responses, valid for one millisecond or one view. Frozen, because callers share the
-   * objects.
-   */
+  /** Cached responses, valid for one millisecond or one view. Frozen because callers share them. */
   #state: { outside: number; value: Readonly<NetworkState> } | null = null;
   #agents: Readonly<AgentList> | null = null;
   /** Cached agents, dropped when they change, and their ids by ordinal. */
@@ -68,7 +65,6 @@ export abstract class StateViews {
     this.#view = view;
   }
 
-  /** Returns a record. */
   abstract record<T extends Table>(table: T, key: RecordKey): RecordOf[T] | undefined;
 
   /** Yields a table's records, in key order. */

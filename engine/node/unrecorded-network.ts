@@ -31,16 +31,12 @@ import { type CommittedView, StateViews } from './state-views.js';
 interface UnrecordedOptions {
   genesis: GenesisOptions;
   clock: Clock;
-  /**
-   * True to take requests in rounds, like a network that verifies signatures. No signature is
-   * verified.
-   */
+  /** True to take requests in rounds, like a verifying network. No signature is verified. */
   inRounds: boolean;
   /** False if nothing reads the responses to votes. */
   answered: boolean;
 }
 
-/** Step of a command. */
 type UnrecordedStep = Step & Pick<Applied, 'outcome'>;
 
 const settled = Promise.resolve();
@@ -50,10 +46,7 @@ export class UnrecordedNetwork {
   readonly #clock: Clock;
   readonly #engine: Engine;
   readonly #views: LiveViews;
-  /**
-   * Accepts requests like a network without verification. `enabled` makes the caller take requests
-   * in rounds.
-   */
+  /** Accepts requests without verification. `enabled` makes the caller take them in rounds. */
   readonly verification: {
     readonly enabled: boolean;
     defer(admitted: Admitted): Verified | { refusal: Refusal };

@@ -17,11 +17,7 @@ import { type CommittedView, StateViews } from './state-views.js';
  */
 export class Views extends StateViews {
   readonly #store: Store;
-  /**
-   * The log and its index.
-   *
-   * @internal
-   */
+  /** The log and its index. @internal */
   readonly log: LogReads;
 
   /** @internal */
@@ -31,11 +27,7 @@ export class Views extends StateViews {
     this.log = new LogReads(store, () => this.position.seq);
   }
 
-  /**
-   * End of the stored log. On a cluster node, the stored log lags behind `position`.
-   *
-   * @internal
-   */
+  /** End of the stored log. On a cluster node, the stored log lags behind `position`. @internal */
   get stored(): StoreMeta {
     return this.#store.stored?.() ?? this.position;
   }
@@ -98,9 +90,7 @@ export class Views extends StateViews {
  * uncommitted writes.
  */
 
-/**
- * Tables that the engine reads by key while it runs. The engine only writes the remaining tables.
- */
+/** Tables that the engine reads by key while it runs. It only writes the remaining tables. */
 const readTables: readonly Table[] = [
   'agents',
   'alliances',
@@ -228,20 +218,12 @@ export class LogReads {
     return { format, schema_version, network_id, epoch, genesis, seq, log_digest, digest };
   }
 
-  /**
-   * Returns stored entries, both ends inclusive.
-   *
-   * @internal
-   */
+  /** Returns stored entries, both ends inclusive. @internal */
   entries(from: number, to: number): Iterable<{ seq: number; bytes: Uint8Array }> {
     return this.#store.entries(from, Math.min(to, this.#end()));
   }
 
-  /**
-   * Returns a file by its hash.
-   *
-   * @internal
-   */
+  /** Returns a file by its hash. @internal */
   blob(hash: string): Uint8Array | undefined {
     return this.#store.blob(hash);
   }
@@ -256,21 +238,13 @@ export class LogReads {
     return readIndexRows(this.#store, from, to);
   }
 
-  /**
-   * Returns the index row that contains an entry.
-   *
-   * @internal
-   */
+  /** Returns the index row that contains an entry. @internal */
   rowOf(seq: number): IndexRow {
     const [row] = this.rows(seq, seq);
     return row!;
   }
 
-  /**
-   * Returns the index row that contains an event, by binary search.
-   *
-   * @internal
-   */
+  /** Returns the index row that contains an event, by binary search. @internal */
   rowOfEvent(event: number): IndexRow {
     let low = 0;
     let high = this.#end();

@@ -22,10 +22,7 @@ export interface Signatory {
   /** Hex. */
   publicKey: string;
   sign(input: string): string;
-  /**
-   * Placeholder for every signature in a network without signatures. If set, no signing inputs are
-   * built.
-   */
+  /** Placeholder for every signature in an unsigned network. If set, builds no signing inputs. */
   unsigned?: string;
 }
 
@@ -209,11 +206,7 @@ export interface ProposalFields
   meme_content?: { type: string; content: string; tags: readonly string[] };
 }
 
-/**
- * Composes a signed block proposal.
- *
- * @param timestamp time of signing, RFC 3339.
- */
+/** Composes a signed block proposal. @param timestamp time of signing, RFC 3339. */
 export function composeProposal(by: Signatory, timestamp: string, fields: ProposalFields) {
   return signedInBody('propose', by, { ...fields, timestamp, signature: '' });
 }
@@ -249,11 +242,7 @@ export interface DiscussFields {
   meme_references?: readonly string[];
 }
 
-/**
- * Composes a signed message about a block.
- *
- * @param timestamp time of signing, RFC 3339.
- */
+/** Composes a signed message about a block. @param timestamp time of signing, RFC 3339. */
 export function composeDiscuss(by: Signatory, timestamp: string, fields: DiscussFields) {
   return signedInHeader('discuss', by, timestamp, { ...fields });
 }
@@ -268,20 +257,12 @@ export interface AllianceFields {
   duration?: string;
 }
 
-/**
- * Composes a signed alliance proposal.
- *
- * @param timestamp time of signing, RFC 3339.
- */
+/** Composes a signed alliance proposal. @param timestamp time of signing, RFC 3339. */
 export function composeAlliancePropose(by: Signatory, timestamp: string, fields: AllianceFields) {
   return signedInHeader('alliance_propose', by, timestamp, { ...fields });
 }
 
-/**
- * Composes a signed response to an invitation.
- *
- * @param timestamp time of signing, RFC 3339.
- */
+/** Composes a signed response to an invitation. @param timestamp time of signing, RFC 3339. */
 export function composeAllianceRespond(
   by: Signatory,
   timestamp: string,
@@ -291,11 +272,7 @@ export function composeAllianceRespond(
   return signedInHeader('alliance_respond', by, timestamp, { accepted }, allianceId);
 }
 
-/**
- * Composes a signed request to leave an alliance.
- *
- * @param timestamp time of signing, RFC 3339.
- */
+/** Composes a signed request to leave an alliance. @param timestamp time of signing, RFC 3339. */
 export function composeAllianceLeave(by: Signatory, timestamp: string, allianceId: string) {
   return signedInHeader('alliance_leave', by, timestamp, {}, allianceId);
 }

@@ -14,13 +14,10 @@ export const allianceStatuses = ['proposed', 'active', 'lapsed', 'dissolved', 'e
 export const rowLists = ['agents', 'blocks', 'memes', 'alliances'] as const;
 export const saidKinds = ['remark', 'reason', 'meme'] as const;
 
-/** Value in a view row. */
 export type RowValue =
   /** Index of a member's value in `words`. `weighted` adds twice the vote's weight. */
   | { of: string; words: readonly string[]; weighted?: true }
-  /**
-   * A member multiplied by `times`, as an integer. The page shows the value with `digits` decimals.
-   */
+  /** A member multiplied by `times`, as an integer; the page shows `digits` decimals. */
   | { of: string; times: number; digits: number };
 
 /** Presentation in a view for an event, or for a fact without an event. */
@@ -139,11 +136,7 @@ const eventTable = {
   },
 } as const satisfies Record<string, EventRow>;
 
-/**
- * Event type: the member `type` of an event.
- *
- * @useDeclaredType
- */
+/** Event type: the member `type` of an event. @useDeclaredType */
 export type EventType = keyof typeof eventTable;
 
 export const eventTypes = Object.keys(eventTable) as EventType[];

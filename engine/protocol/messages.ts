@@ -45,10 +45,7 @@ export type MessageValues<Message extends string> = Readonly<
   Record<Placeholder<Message>, string | number>
 >;
 
-/**
- * The last argument to a function that formats a message; absent if the message contains no
- * placeholders.
- */
+/** The last argument of a function that formats a message; absent without placeholders. */
 export type ValuesOf<Message extends string> = [Placeholder<Message>] extends [never]
   ? [values?: Record<never, never>]
   : [values: MessageValues<Message>];
@@ -156,10 +153,7 @@ const systemErrors: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 };
 
-/**
- * Describes an error of the operating system in words, with its code. Returns the message of any
- * other error.
- */
+/** Describes an operating system's error in words, with its code; any other by its message. */
 export function describeSystemError(error: unknown): string {
   const { code, message = String(error) } = error as { code?: unknown; message?: string };
   const known = typeof code === 'string' ? systemErrors[code] : undefined;

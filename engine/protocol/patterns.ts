@@ -18,7 +18,6 @@ export function definePattern(pattern: string, allowed: string): string {
 export const describePattern = (pattern: string): string | null =>
   patternTexts.get(pattern) ?? null;
 
-/** Pattern for a given number of hex characters, for schemas. */
 export const hexPattern = (characters: number) =>
   definePattern(`^[0-9a-fA-F]{${characters}}$`, `${characters} hex characters`);
 

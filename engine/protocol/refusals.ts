@@ -398,5 +398,4 @@ export const refusalMessages = {
   },
 } as const satisfies MessageGroups;
 
-/** Key of a refusal message. */
 export type RefusalKey = KeyIn<typeof refusalMessages>;

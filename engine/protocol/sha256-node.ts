@@ -1,7 +1,4 @@
-/**
- * SHA-256 with node:crypto, selected by `#sha256` in Node. Must give the same results as
- * `sha256-portable.ts`.
- */
+/** SHA-256 with node:crypto: `#sha256` in Node. Must give the results of `sha256-portable.ts`. */
 import { hash } from 'node:crypto';
 
 /**

@@ -17,9 +17,7 @@ function withoutSignature(body: JsonBody): JsonBody {
   return rest;
 }
 
-/**
- * Builds a vote's signing input from its body, without `signature` but including unknown members.
- */
+/** Builds a vote's signing input from its body without `signature`, with unknown members. */
 export function voteInput(body: JsonBody): string {
   return `agentnet-v1-vote\n${canonical(withoutSignature(body))}`;
 }
@@ -53,9 +51,7 @@ function memeObject({ caption, content_sha256, tags, timestamp }: SignedMeme): s
   return canonical({ caption, content_sha256: lowerAscii(content_sha256), tags, timestamp });
 }
 
-/**
- * Builds the signing input for a header signature. `bodySha256` is the raw body's sha256 in hex.
- */
+/** Builds the signing input of a header signature. `bodySha256`: sha256 of the raw body, in hex. */
 export function httpInput(request: {
   method: string;
   target: string;
@@ -66,9 +62,7 @@ export function httpInput(request: {
   return `agentnet-v1-http\n${method}\n${target}\n${timestamp}\n${bodySha256}`;
 }
 
-/**
- * Builds the signing input for the WebSocket `auth` message, with the key and timestamp as sent.
- */
+/** Builds the signing input of the WebSocket `auth` message, with key and timestamp as sent. */
 export function authInput(publicKey: string, timestamp: string): string {
   return `auth:${publicKey}:${timestamp}`;
 }
@@ -108,10 +102,7 @@ export function agentId(publicKey: string): string {
   return `agent_${short(`agentnet-v1-agent\n${lowerAscii(publicKey)}`)}`;
 }
 
-/**
- * Computes a block hash. The hash excludes the signature, so that a second signature creates no
- * second block.
- */
+/** Computes a block hash, without the signature: a second signature creates no second block. */
 export function blockHash(body: JsonBody, producer: string, networkId: string): string {
   const object = { ...withoutSignature(body), producer, network_id: networkId };
   return sha256Hex(`agentnet-v1-blockhash\n${canonical(object)}`);
@@ -122,10 +113,7 @@ export function memeId(publicKey: string, meme: SignedMeme): string {
   return `meme_${short(`agentnet-v1-memeid\n${publicKey}\n${memeObject(meme)}`)}`;
 }
 
-/**
- * Computes an alliance id. `inputSha256` is the sha256 of the founding request's signing input, in
- * hex.
- */
+/** Computes an alliance id. `inputSha256`: sha256 of the founding request's signing input, hex. */
 export function allianceId(founderKey: string, inputSha256: string): string {
   return `ally_${short(`agentnet-v1-allianceid\n${founderKey}\n${inputSha256}`)}`;
 }

@@ -109,10 +109,7 @@ function remembering(characters: number): (text: string) => string | null {
   };
 }
 
-/**
- * Lower-cases a public key. Cached, because the checks of head, body and credentials use the same
- * key.
- */
+/** Lower-cases a public key. Cached: the checks of head, body and credentials share a key. */
 export const lowerKey = remembering(64);
 /** Lower-cases a sha256. Uses a separate cache, because many votes name the same block. */
 export const lowerHash = remembering(64);
@@ -125,15 +122,12 @@ export const isSignature = (text: string): boolean => lowerSignature(text) !== n
 
 const encoder = new TextEncoder();
 
-/**
- * Size of shared memory for short texts. One ArrayBuffer per text would take three times as long.
- */
+/** Size of shared memory for short texts. An ArrayBuffer each would take three times as long. */
 const SHARED_BYTES = 8 * 1024;
 const LONGEST = 1024;
 let shared = new Uint8Array(0);
 let used = 0;
 
-/** Encodes a text as UTF-8. */
 export function utf8(text: string): Uint8Array {
   if (text.length > LONGEST) return encoder.encode(text);
   // A UTF-16 unit takes at most three bytes in UTF-8.
@@ -196,9 +190,7 @@ export const pointerStep = (name: string) => name.replaceAll('~', '~0').replaceA
 const EXCERPT_CHARACTERS = 64;
 const KEY_EXCERPT_CHARACTERS = 16;
 
-/**
- * Formats a received value for a message: quotes and truncates strings, names the type of objects.
- */
+/** Formats a received value for a message: quotes and truncates strings, names objects' types. */
 export function excerpt(value: unknown, most = EXCERPT_CHARACTERS): string {
   if (typeof value === 'string') {
     return JSON.stringify(value.length > most ? `${value.slice(0, most)}..` : value);

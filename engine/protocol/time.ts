@@ -13,10 +13,7 @@ export function parseInstant(text: string): number | null {
   return latest.instant;
 }
 
-/**
- * Cache of the last timestamp, because a request's time is parsed repeatedly and concurrent
- * requests share it.
- */
+/** Cache of the last timestamp: a request's time is parsed repeatedly, and requests share it. */
 let latest: { text: string; instant: number | null } = { text: '', instant: null };
 
 /** Cache of the last minute: its text up to the seconds, and its start. */

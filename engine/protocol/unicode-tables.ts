@@ -1,8 +1,5 @@
 /** Unicode 16.0 tables, in base 36. Written by tools/unicode-tables.mjs and read by text.ts. */
-/**
- * Borders between code points inside and outside General_Category L, M and N, each as the step from
- * the last.
- */
+/** Borders of code points in General_Category L, M and N, each as the step from the last. */
 export const tagBorders = [
   '1c a 7 q 6 q 1b 1 7 2 1 1 3 2 1 3 1 n 1 v 1 cq 4 c e 5 7 1 1 1 h 39 1 2 2 4 1 1 6 1 1 3 1 1 1',
   'k 1 2b 1 3v 1 4t 1 12 2 1 6 15 8 19 1 1 1 2 1 2 1 1 8 r 4 4 t b 5 22 4 2u 1 8 2 a 1 j 2 1 g 1n',

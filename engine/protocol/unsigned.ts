@@ -119,7 +119,6 @@ function word(text: string, start: number): number {
   return start + text.length;
 }
 
-/** A request without its body. */
 export type AroundBody = Omit<SignedRequest, 'body'>;
 
 /**

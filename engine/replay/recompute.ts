@@ -68,9 +68,7 @@ interface RecomputeOptions {
   proposal?: Reader['proposal'];
   /** Verifies every signature again. */
   verifier?: Verifying | undefined;
-  /**
-   * Reads stored events. Events are compared before the digest, since a differing event says more.
-   */
+  /** Reads stored events, compared before the digest, since a differing event says more. */
   storedEvents?: ((first: number) => StoredEvents) | undefined;
   /** Compares an entry's other stored data. */
   compareStep?: ((entry: Entry, step: Step) => Divergence | null) | undefined;
@@ -237,10 +235,7 @@ export class Recompute {
   }
 }
 
-/**
- * Compares the frame if both digests match. Finds, for example, a number stored with a leading
- * zero.
- */
+/** Compares the frame if both digests match, and so finds a number with a leading zero. */
 function frameDivergence({ entry, stored }: LogLine, bytes: Uint8Array): Divergence | null {
   if (stored === undefined) return null;
   const { seq, kind } = entry;

@@ -125,7 +125,6 @@ export interface Approvals {
   approved: readonly string[];
 }
 
-/** Turnout that a block needs. */
 export const turnoutParameter = {
   turnout_bps: {
     about: 'turnout needed, in 1/10,000 of all weight',
@@ -181,7 +180,6 @@ class ElectionCount<Ballot, Read> {
   }
 }
 
-/** Creates the rule for a method of counting ballots. */
 export function createElection<Ballot, Read>(method: Method<Ballot, Read>): VoteRule {
   const { title, source, parameters, ballot, accepts } = method;
   return {
@@ -293,7 +291,6 @@ const rankedBallot = (items: BallotSchema): BallotSchema => ({
   additionalProperties: false,
 });
 
-/** Creates the rule for a method of counting rankings. */
 export function createRankedElection(method: {
   title: string;
   source: string;
@@ -330,7 +327,6 @@ function createRankingReader(options: readonly string[]): (ballot: RankedBallot)
 /** Weights by pairs of options: `pairs[a][b]` is the weight that prefers option a to option b. */
 export type Pairs = readonly (readonly number[])[];
 
-/** Compares the options in pairs. */
 export function comparePairs(rankings: readonly Ranking[], count: number): Pairs {
   // One array of numbers takes a tenth of the time of sets and nested arrays.
   const sums = new Float64Array(count * count);

@@ -153,7 +153,6 @@ export class Machine {
     this.#exports.initialize();
   }
 
-  /** Starts the interpreter in a new machine. */
   static start(binary: Binary): Engine {
     const machine = new Machine(binary);
     machine.#begin();

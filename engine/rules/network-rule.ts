@@ -25,7 +25,6 @@ import {
   type WeightRule,
 } from './rule.js';
 
-/** Returns a rule of the library, or undefined. */
 const findRule = (name: string): Rule | undefined =>
   Object.hasOwn(library, name) ? library[name] : undefined;
 
@@ -64,10 +63,7 @@ export class RuleUnavailable extends Error {
 
 const rules = new WeakMap<object, NetworkRule>();
 
-/**
- * Returns a network's rule.
- * @throws {RuleUnavailable}
- */
+/** Returns a network's rule. @throws {RuleUnavailable} */
 export function ruleOf(genesis: RuleGenesis): NetworkRule {
   let known = rules.get(genesis);
   if (!known) {
@@ -134,7 +130,6 @@ export function createLineFinder(lines: readonly RuleLine[]): LineFinder {
   };
 }
 
-/** Returns the first problem in the members `policy` and `rule`, or null. */
 export function findRuleProblem(genesis: RuleGenesis): Problem | null {
   const { policy, rule = {} } = genesis;
   const found = findMemberProblem(genesis);
@@ -167,7 +162,6 @@ export function findMemberProblem({ policy, rule = {} }: RuleGenesis): Problem |
   return null;
 }
 
-/** Returns the first problem in a module or its parameters, or null. */
 function findModuleProblem({ source, parameters = {} }: RuleOptions): Problem | null {
   const pointer = '/rule/source';
   if (loadModule === null) {
@@ -183,7 +177,6 @@ function findModuleProblem({ source, parameters = {} }: RuleOptions): Problem | 
   }
 }
 
-/** Returns the first problem in a rule's parameters, or null. */
 function findParameterProblem(
   { parameters }: Rule,
   given: Readonly<Record<string, number>>,
@@ -216,7 +209,6 @@ export interface Thresholds {
 /** Maximum number of results that `needed` caches. */
 const MOST_NEEDED = 4_096;
 
-/** A rule with a network's parameters. */
 export class NetworkRule {
   readonly values: Values;
   /** Optional members of votes and proposals that the rule does not read. */
@@ -268,10 +260,7 @@ export class NetworkRule {
     return isWeightRule(this.rule);
   }
 
-  /**
-   * Returns the decision of a weight rule, or null while undecided.
-   * @throws {RuleError} if the rule fails.
-   */
+  /** Returns a weight rule's decision, or null if undecided. @throws {RuleError} if it fails. */
   decide(counts: Readonly<Counts>, over: boolean): Ended | null {
     return isWeightRule(this.rule) ? this.rule.decide(counts, this.values, over) : null;
   }

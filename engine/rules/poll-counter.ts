@@ -49,7 +49,6 @@ export function createElectors(
   return { agents, weights: electors.map(({ weight }) => weight), total, largestWeight, groups };
 }
 
-/** A vote, with the voter's personality. */
 export interface CountedVote extends PollVote {
   personality: string;
 }

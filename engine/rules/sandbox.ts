@@ -119,7 +119,6 @@ export async function createMachines(): Promise<() => Machine> {
   };
 }
 
-/** A loaded module. */
 class Module {
   readonly members: Members;
   /** Memory of a machine after the module was loaded. */

@@ -346,10 +346,7 @@ async function moveSegment(
   return segment;
 }
 
-/**
- * Maps file system errors to `FULL` or `UNREADABLE`. Until the segment is recorded, nothing has
- * changed.
- */
+/** Maps file system errors to `FULL` or `UNREADABLE`. An unrecorded segment changes nothing. */
 async function named<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

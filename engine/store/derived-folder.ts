@@ -313,7 +313,6 @@ const KEY_FILE = 'derived.key';
 /** Creates a key for this process only. */
 const passingKey = (): Key => ({ bytes: randomBytes(KEY_BYTES), isKept: false });
 
-/** Keys by file. */
 const keys = new Map<string, Key>();
 
 /**
@@ -343,10 +342,7 @@ function stateFolder(): string {
   return join(home, '.local', 'state', 'folkmoot');
 }
 
-/**
- * Creates the key. If two processes do so at once, `link` succeeds for one process, and both use
- * that key.
- */
+/** Creates the key. If two processes do so, `link` succeeds for one, and both use its key. */
 function drawKey(file: string): void {
   const temporary = join(dirname(file), `.${randomUUID()}.tmp`);
   try {

@@ -75,7 +75,6 @@ export function readMeta({ folder, meta }: Environment): StoreMeta | null {
   return text === undefined ? null : parseMeta(folder, text);
 }
 
-/** Builds the error for a failed commit. */
 export function commitFailed(folder: string, cause: unknown): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return storeError('COMMIT_FAILED', { path: folder, reason }, { cause });

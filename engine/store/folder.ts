@@ -36,10 +36,7 @@ export const dataFileName = 'data.mdb';
 const begunFileName = 'begun';
 /** Subfolder of a copy without free pages, which replaces the data. */
 export const compactedName = 'compacted.tmp';
-/**
- * Subfolder for a copy of the data to send to a different node. The next writer removes the
- * subfolder.
- */
+/** Subfolder for a copy of the data to send to a node. The next writer removes it. */
 export const copiedName = 'copied.tmp';
 /** Subfolder for data received from a different node. The next writer removes the subfolder. */
 export const receivedName = 'received.tmp';
@@ -60,10 +57,7 @@ function hasData(folder: string, readOnly: boolean): boolean {
   return true;
 }
 
-/**
- * Returns the name of a file, except data.mdb, which shows that the folder holds or held a network,
- * or null.
- */
+/** Returns the name of a file, except data.mdb, that shows a present or former network, or null. */
 export function findTrace(folder: string): string | null {
   return traces.find((name) => existsSync(join(folder, name))) ?? findSegment(folder);
 }
@@ -134,10 +128,7 @@ interface FolderCheck {
   isOpenHere: boolean;
 }
 
-/**
- * Checks existing data, and creates the files that LMDB needs.
- * @throws {StoreError} `CORRUPT` or `UNREADABLE`.
- */
+/** Checks data, creates the files that LMDB needs. @throws {StoreError} `CORRUPT`, `UNREADABLE`. */
 export function assertFolder(
   folder: string,
   { readOnly, pageBytes, depth, isOpenHere }: FolderCheck,
@@ -163,10 +154,7 @@ function assertFirstRoom(folder: string): void {
   throw storeError('NO_ROOM_FOR_NETWORK', { path: folder, free, needed: firstBytes });
 }
 
-/**
- * Creates the lock file. A reader without write permission works without the lock file, as LMDB
- * does.
- */
+/** Creates the lock file. A reader without write permission does without, as in LMDB. */
 function readyLocks(folder: string, readOnly: boolean): void {
   try {
     makeLockFile(folder);
@@ -215,7 +203,6 @@ const lockFileName = 'writer.lock';
 const readersHere = new Map<string, number>();
 const writersHere = new Set<string>();
 
-/** Returns true if this process has the folder open for writing. */
 export const isWriterHere = (folder: string): boolean => writersHere.has(realpathSync(folder));
 
 /** Registers a reader in this process. Returns an idempotent function that removes the reader. */
@@ -517,10 +504,7 @@ export const noOpeningLock: OpeningLock = {
   close: () => undefined,
 };
 
-/**
- * Opens the lock file. A reader without write permission needs no lock, because lmdb takes none
- * either.
- */
+/** Opens the lock file. A reader without write permission needs none: lmdb takes none either. */
 export function openingLock(folder: string, readOnly: boolean): OpeningLock {
   let fd: number | null;
   try {

@@ -17,7 +17,6 @@ export interface HostClock {
 
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** The clock of this machine. */
 export const hostClock: HostClock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -24,7 +24,6 @@ type Databases = Pick<
   'log' | 'history' | 'blobs' | 'index' | 'meta' | 'archive' | 'tables'
 >;
 
-/** A use of a shared environment. */
 export interface RootUse {
   root: Root;
   /** Shared by all uses. Its transactions must not overlap. */
@@ -63,10 +62,7 @@ const ownDatabases = {
   archive: 'string',
 } as const;
 
-/**
- * Keyed by the data file's device and inode, because a folder can have several paths or get a new
- * file.
- */
+/** Keyed by the data file's device and inode: a folder can have several paths or get a new file. */
 const shared = new Map<string, SharedRoot>();
 
 /**

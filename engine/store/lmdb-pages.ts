@@ -111,10 +111,7 @@ function walkMain(file: PageFile, header: DataHeader): Description[] {
   return trees;
 }
 
-/**
- * Claims the pages in a free list, which contains descending page numbers. A negative number is a
- * run length.
- */
+/** Claims the pages in a free list: descending numbers; a negative number is a run length. */
 function takeFree(file: PageFile, list: Buffer): void {
   const number = (at: number) => Number(list.readBigInt64LE(8 * at));
   const count = list.length < 8 ? -1 : number(0);

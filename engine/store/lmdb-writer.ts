@@ -20,7 +20,6 @@ const { getBufferAddress, lmdbError } = (lmdb as unknown as { nativeAddon: Nativ
 
 interface NativeAddon {
   getBufferAddress(bytes: Uint8Array): number;
-  /** Throws the error for a status. */
   lmdbError(status: number): never;
 }
 

@@ -60,10 +60,7 @@ export interface LmdbStoreOptions {
   create?: boolean;
   /** Checks every page first, unless a writer has the folder open. Takes about 1 s per GB. */
   whole?: boolean;
-  /**
-   * Free disk space in bytes below which `hasRoom` is false. `commit` fails below half of that
-   * amount.
-   */
+  /** Free disk bytes below which `hasRoom` is false. `commit` fails below half of that. */
   freeSpaceBytes?: number;
 }
 
@@ -119,10 +116,7 @@ export async function copyLmdbStore(
   }
 }
 
-/**
- * Opens the environment under the opening lock, so that no other process commits or opens
- * meanwhile.
- */
+/** Opens the environment under the opening lock: no other process commits or opens meanwhile. */
 function openApart(
   folder: string,
   { tables, readOnly, whole }: { tables: readonly string[]; readOnly: boolean; whole: boolean },

@@ -1,6 +1,4 @@
-/**
- * A store in memory, for simulations and tests. Tests also compare the on-disk store with this one.
- */
+/** A store in memory, for simulations and tests, which also compare the on-disk store with it. */
 
 import type { RecordKey } from '../protocol/schema/record.js';
 import {

@@ -24,18 +24,12 @@ export type StoreErrorCode =
   | 'FULL'
   | 'FAILED';
 
-/**
- * Error in a store or a run's files: a folder, file or disk cannot be used.
- */
+/** Error in a store or a run's files: a folder, file or disk cannot be used. */
 export class StoreError extends Failure {
   override name = 'StoreError';
   /** Category of the problem. */
   readonly code: StoreErrorCode;
-  /**
-   * Formats the message for a problem.
-   *
-   * @internal
-   */
+  /** Formats the message for a problem. @internal */
   constructor(
     code: StoreErrorCode,
     problem: string,
@@ -47,7 +41,6 @@ export class StoreError extends Failure {
   }
 }
 
-/** Messages of storage errors, by category. */
 type StoreMessages = Readonly<Partial<Record<StoreErrorCode, MessageTable>>>;
 
 /** Defines the storage errors of one room, and returns the function that creates them. */
@@ -67,7 +60,6 @@ const restoreFolder = 'restore the folder from a backup';
 const runCheck = 'run folkmoot check on the folder';
 const runReplay = 'run folkmoot replay on the folder for details';
 
-/** Errors of a store and its folder. */
 export const storeError = defineStoreErrors({
   MISSING: {
     NO_NETWORK: `no network found in {path};

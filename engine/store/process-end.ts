@@ -12,10 +12,7 @@ const underWay = new Set<Promise<unknown>>();
 let ending = false;
 let guarded = false;
 
-/**
- * Starts and tracks a transaction. While the process exits, starts no transaction and never
- * resolves.
- */
+/** Starts and tracks a transaction. While the process exits, starts none and never resolves. */
 export function trackCommit<T>(begin: () => Promise<T>): Promise<T> {
   if (ending) return new Promise(() => {});
   guard();
@@ -94,10 +91,7 @@ export function crashPoint(name: CrashPoint): void {
   if (plan.passesLeft === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-/**
- * Parses `name` or `name:N`. Throws for an unknown name, because a test that never crashes proves
- * nothing.
- */
+/** Parses `name` or `name:N`. Throws for unknown names: a test that never crashes is no proof. */
 function parsePlan(text: string | undefined): { point: CrashPoint; passesLeft: number } | null {
   if (text === undefined || text === '') return null;
   const [name, passes = '1'] = text.split(':');

@@ -111,7 +111,6 @@ export function readHead(path: string): SegmentHead | null {
   }
 }
 
-/** Describes the first problem in an index, or returns null. */
 function findIndexProblem(text: string, segment: Segment): string | null {
   let index: Partial<SegmentIndex>;
   try {
@@ -128,10 +127,7 @@ function findIndexProblem(text: string, segment: Segment): string | null {
 
 const blockNumbers = ['offset', 'bytes', 'raw_bytes', 'first', 'count'] as const;
 
-/**
- * Checks that blocks cover a range in order, lie inside the file, and stay within the unpacked size
- * limit.
- */
+/** Checks that blocks cover a range in order, in the file, within the unpacked size limit. */
 function findBlocksProblem(
   blocks: readonly Partial<Block>[] | undefined,
   [first, last]: [number, number],
@@ -259,7 +255,6 @@ export interface Block {
   sha256: string;
 }
 
-/** Network that a segment belongs to. */
 export interface SegmentNetwork {
   network_id: string;
   /** Log digest of entry 0, in hex. Absent in segments that older versions wrote. */
@@ -336,23 +331,15 @@ export function parseSegment(folder: string, text: string): Segment {
 
 const restoreSegment = 'restore the file from a backup (sha256 {sha256})';
 
-/** Errors of a segment. */
 const segmentMessages = {
   SEGMENT_MISSING: `segment not found: {path} ({range}): {reason}; ${restoreSegment}`,
   SEGMENT_UNREADABLE: `cannot read segment {path} ({range}): {reason}; ${restoreSegment}`,
   SEGMENT_DAMAGED: `segment {path} ({range}) is damaged: {reason}; ${restoreSegment}`,
 } as const satisfies MessageTable;
 
-/**
- * An archived segment that cannot be read (`ARCHIVE`). The message names the segment's file and
- * range.
- */
+/** An archived segment that cannot be read (`ARCHIVE`). The message names its file and range. */
 export class ArchiveError extends StoreError {
-  /**
-   * @param segment the segment's record.
-   *
-   * @internal
-   */
+  /** @param segment the segment's record. @internal */
   constructor(
     path: string,
     readonly segment: Segment,

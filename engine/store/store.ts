@@ -105,9 +105,7 @@ export interface Store {
    */
   hasRoom(waiting?: number): boolean;
   close(): Promise<void>;
-  /**
-   * Archive of old entries, for stores on disk only. Reads from the store include archived entries.
-   */
+  /** Archive of old entries, for stores on disk only. The store's reads include it. */
   readonly archive?: StoreArchive | undefined;
 }
 
@@ -130,14 +128,9 @@ export interface StoreArchive {
    * @throws {StoreError} `CORRUPT` if an entry does not continue the digest chain.
    */
   move(before: number): Promise<Segment | null>;
-  /**
-   * Deletes some archived rows. Returns false if no archived rows are left. Must not run during
-   * `move`.
-   */
+  /** Deletes some archived rows. Returns false if none are left. Must not run during `move`. */
   trim(): Promise<boolean>;
-  /**
-   * Rewrites the data without free pages, and closes the store. No other operation may be running.
-   */
+  /** Rewrites the data without free pages, closes the store. No other operation may be running. */
   compactAndClose(): Promise<void>;
   /** Free disk space in bytes. */
   freeBytes(): number;
@@ -409,10 +402,7 @@ export function assertExpected(meta: StoreMeta, expected: Expected): void {
   }
 }
 
-/**
- * Converts a range to lmdb's, whose start is inclusive and whose end is exclusive in both
- * directions.
- */
+/** Converts a range to lmdb's: start inclusive, end exclusive, in both directions. */
 export function bounds({ from, to, reverse = false, limit }: RangeOptions): object {
   const start = reverse ? to : from;
   const end = reverse ? from : to;

@@ -1,7 +1,4 @@
-/**
- * Child process started by lmdb-guards.ts. Opens and closes an environment. Exit code 0 means
- * success.
- */
+/** Child process of lmdb-guards.ts. Opens and closes an environment. Exit code 0 means success. */
 import { tryEnvironment } from './lmdb.js';
 
 const asked = JSON.parse(process.argv[2]!) as Parameters<typeof tryEnvironment>[0];

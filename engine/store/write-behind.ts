@@ -22,9 +22,7 @@ import {
 
 /** Maximum delay before a batch is written, unless the disk is slower. */
 const BEHIND_MS = 100;
-/**
- * Size of entries and files that triggers a write. At `MOST_BYTES`, `commit` waits for the write.
- */
+/** Size of entries and files that triggers a write. `commit` waits for it at `MOST_BYTES`. */
 const ENOUGH_BYTES = 1024 * 1024;
 const MOST_BYTES = 16 * 1024 * 1024;
 

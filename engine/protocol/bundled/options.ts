@@ -3,10 +3,7 @@ import type { Options } from 'ajv';
 import { hexPattern } from '../patterns.js';
 import { isHash, isTag, TAG_PATTERN } from '../text.js';
 
-/**
- * Patterns implemented by functions, because they depend on the Unicode version or are tested
- * often.
- */
+/** Patterns as functions, because they depend on the Unicode version or are tested often. */
 const checks: Readonly<Record<string, (text: string) => boolean>> = {
   [TAG_PATTERN]: isTag,
   [hexPattern(64)]: isHash,

@@ -7,7 +7,6 @@ import { Count, Hash } from './primitives.js';
 
 /** Proposal members after admission. */
 export const proposedFields = { parent_hash: Hash };
-/** Block members. */
 export const blockFields = { block_hash: Hash, ...proposedFields, height: Count };
 
 /** Name of an option among which a rule chooses. */

@@ -128,65 +128,25 @@ export const AllianceLeaveCommand = Type.Object({
   alliance_id: AllianceId,
 });
 
-/**
- * Registers an agent. `agent_id` follows from the key.
- *
- * @interface
- */
+/** Registers an agent. `agent_id` follows from the key. @interface */
 export type RegisterCommand = Static<typeof RegisterCommand>;
-/**
- * Changes the signer's status. `signed_at` is in milliseconds since 1970.
- *
- * @interface
- */
+/** Changes the signer's status. `signed_at` is in milliseconds since 1970. @interface */
 export type StatusCommand = Static<typeof StatusCommand>;
-/**
- * Votes on a block.
- *
- * @interface
- */
+/** Votes on a block. @interface */
 export type VoteCommand = Static<typeof VoteCommand>;
-/**
- * A transaction in a proposal: its hash and its signing key.
- *
- * @interface
- */
+/** A transaction in a proposal: its hash and its signing key. @interface */
 export type ProposedTransaction = Static<typeof ProposedTransaction>;
-/**
- * Proposes a block: transactions, the change to the application state, and a meme.
- *
- * @interface
- */
+/** Proposes a block: transactions, the change to the application state, and a meme. @interface */
 export type ProposeCommand = Static<typeof ProposeCommand>;
-/**
- * Posts a meme. The file is named by its hash; `size` is in bytes.
- *
- * @interface
- */
+/** Posts a meme. The file is named by its hash; `size` is in bytes. @interface */
 export type MemeCommand = Static<typeof MemeCommand>;
-/**
- * Posts a message about a block.
- *
- * @interface
- */
+/** Posts a message about a block. @interface */
 export type DiscussCommand = Static<typeof DiscussCommand>;
-/**
- * Founds an alliance with invited agents. `duration_ms` is in milliseconds.
- *
- * @interface
- */
+/** Founds an alliance with invited agents. `duration_ms` is in milliseconds. @interface */
 export type AllianceProposeCommand = Static<typeof AllianceProposeCommand>;
-/**
- * Responds to an invitation.
- *
- * @interface
- */
+/** Responds to an invitation. @interface */
 export type AllianceRespondCommand = Static<typeof AllianceRespondCommand>;
-/**
- * Leaves an alliance.
- *
- * @interface
- */
+/** Leaves an alliance. @interface */
 export type AllianceLeaveCommand = Static<typeof AllianceLeaveCommand>;
 
 /** A request after admission, discriminated by `kind`. */

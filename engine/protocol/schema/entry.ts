@@ -22,9 +22,7 @@ export interface SignedRequest {
 /** Log entry kind: a request kind, `tick` (a deadline fired) or `genesis` (entry 0). */
 export type EntryKind = 'genesis' | 'tick' | CommandKind;
 
-/**
- * A log entry. The body of the genesis entry contains the parameters. A tick contains only a time.
- */
+/** A log entry. The genesis entry's body contains the parameters. A tick contains only a time. */
 export interface Entry {
   /** Sequence number, from 0 without gaps. */
   seq: number;

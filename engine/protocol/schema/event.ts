@@ -1,4 +1,3 @@
-/** Event schemas and topics. */
 import { type Static, type TSchema, Type } from '../bundled/typebox.js';
 import { type EventType, eventRows, eventTypes } from '../event-types.js';
 import { blockFields, OptionName, ruleOutcome } from './block.js';
@@ -105,18 +104,13 @@ export const eventData = {
 } satisfies Record<EventType, TSchema>;
 
 export type { EventType };
-/**
- * Member `data` of an event, by type. Times are RFC 3339, scores 0 to 100.
- *
- * @interface
- */
+/** Member `data` of an event, by type. Times are RFC 3339, scores 0 to 100. @interface */
 export type EventData = { [T in EventType]: Static<(typeof eventData)[T]> };
 /** An event without a number. */
 export type Emitted = { [T in EventType]: { type: T; data: EventData[T] } }[EventType];
 /** A numbered event. `seq` counts from 1 without gaps. */
 export type Event = Emitted & { seq: number };
 
-/** Schemas of events, by type. */
 export const eventShapes = Object.fromEntries(
   eventTypes.map((type) => [
     type,

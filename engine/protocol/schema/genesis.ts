@@ -103,11 +103,7 @@ export const Genesis = Type.Object(
 export type Policy = Static<typeof Policy>;
 /** Vote weight: equal, by reputation, or with a bonus for allied agents. */
 export type Weights = Static<typeof Weights>;
-/**
- * Network parameters, fixed in entry 0. Periods are in milliseconds, shares in 1/10,000.
- *
- * @interface
- */
+/** Parameters, fixed in entry 0. Periods are in milliseconds, shares in 1/10,000. @interface */
 export type Genesis = Static<typeof Genesis>;
 
 /** Allowed values of the parameter `weights`. */

@@ -43,9 +43,7 @@ export const AgentContext = Type.Object({
   previous: Status,
   /** Engine time at which the status was last updated, or of registration before any update. */
   changed_at: Milliseconds,
-  /**
-   * Signed timestamp and input hash from the last status update; 0 and '' before the first update.
-   */
+  /** Signed timestamp and input hash of the last status update; 0 and '' before the first. */
   signed_at: Type.Integer(),
   input_sha256: Type.String(),
   dormant: Type.Boolean(),
@@ -198,25 +196,13 @@ export const records = {
   requests: Type.Object({ at: Milliseconds, alliance: Type.Optional(AllianceThen) }),
 } as const;
 
-/**
- * Name of a record table. See docs/protocol.md.
- *
- * @useDeclaredType
- */
+/** Name of a record table. See docs/protocol.md. @useDeclaredType */
 export type Table = keyof typeof records;
-/**
- * Record type by table. Times are engine time, milliseconds since 1970.
- *
- * @interface
- */
+/** Record type by table. Times are engine time, milliseconds since 1970. @interface */
 export type RecordOf = { [T in Table]: Static<(typeof records)[T]> };
 export type AgentProfile = Static<typeof AgentProfile>;
 export type AgentContext = Static<typeof AgentContext>;
-/**
- * A member of {@link Standing}.
- *
- * @useDeclaredType
- */
+/** A member of {@link Standing}. @useDeclaredType */
 export type StandingField = (typeof standingFields)[number];
 /** An agent's reputation and attendance. Scores are in 1/10,000 of a point. */
 export type Standing = Record<StandingField, number>;

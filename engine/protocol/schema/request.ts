@@ -177,22 +177,10 @@ export const unsigned = {
 } as const;
 
 export type RequestBody = { [K in keyof typeof unsigned]: Static<(typeof unsigned)[K]> };
-/**
- * A transaction in a proposal, as sent.
- *
- * @interface
- */
+/** A transaction in a proposal, as sent. @interface */
 export type TransactionBody = Static<typeof TransactionBody>;
-/**
- * A vote as sent, with its signature.
- *
- * @interface
- */
+/** A vote as sent, with its signature. @interface */
 export type VoteBody = Static<typeof VoteBody>;
-/**
- * A block proposal as sent, with its signature.
- *
- * @interface
- */
+/** A block proposal as sent, with its signature. @interface */
 export type ProposalBody = Static<typeof ProposalBody>;
 export type RegisterBody = Static<typeof RegisterBody>;

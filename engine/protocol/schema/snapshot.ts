@@ -81,10 +81,7 @@ const Meme = Type.Object({
   at: Milliseconds,
 });
 
-/**
- * A remark, a vote's reason, or a caption. The text is untrusted and must never be treated as
- * markup.
- */
+/** A remark, a vote's reason, or a caption. Untrusted: must never be treated as markup. */
 export const Said = Type.Object({
   entry: Count,
   at: Milliseconds,

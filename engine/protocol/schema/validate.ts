@@ -38,7 +38,6 @@ export function findProblem(validate: Validate, schema: Shape, value: unknown): 
   return { pointer: `${place}/${pointerStep(name)}`, message };
 }
 
-/** Builds the refusal for a body's first problem. */
 export function refuseMember({ pointer, message: problem, value }: Problem): Refusal {
   const where = pointer || 'body';
   return value === undefined
@@ -177,12 +176,10 @@ function memberSchema(shape: Shape, step: string): Shape | undefined {
   return items ?? Object.values(patternProperties ?? {})[0];
 }
 
-/** Returns the first problem in a request body, or null. */
 export function findBodyProblem(kind: keyof RequestBody, value: unknown): Problem | null {
   return findProblem(validators[kind]!, shapes[kind]!, value);
 }
 
-/** Returns the first problem in genesis parameters, or null. */
 export function findGenesisShapeProblem(value: unknown): Problem | null {
   return findProblem(validators.genesis!, shapes.genesis!, value);
 }

@@ -76,11 +76,7 @@ export const answers = {
   alliance_leave: Type.Object({ ...eventData.alliance_update.properties, ...duplicate }),
 } as const;
 
-/**
- * Response to an accepted command, by kind.
- *
- * @interface
- */
+/** Response to an accepted command, by kind. @interface */
 export type AnswerOf = { [K in keyof typeof answers]: Static<(typeof answers)[K]> };
 /** Response to an accepted command: one of {@link AnswerOf}. */
 export type Answer = AnswerOf[keyof AnswerOf];
@@ -154,23 +150,11 @@ export const BlockView = Type.Object({
  * @interface
  */
 export type NetworkState = Static<typeof NetworkState>;
-/**
- * An agent's current state. `reputation_score` is 0 to 100.
- *
- * @interface
- */
+/** An agent's current state. `reputation_score` is 0 to 100. @interface */
 export type AgentView = Static<typeof AgentView>;
-/**
- * Active validators and producers, each by ascending id.
- *
- * @interface
- */
+/** Active validators and producers, each by ascending id. @interface */
 export type AgentList = Static<typeof AgentList>;
-/**
- * An agent's five scores, each 0 to 100.
- *
- * @interface
- */
+/** An agent's five scores, each 0 to 100. @interface */
 export type ReputationView = Static<typeof ReputationView>;
 /**
  * A block's current state. `tally` is in weights; an approving weight of `needed` finalizes the

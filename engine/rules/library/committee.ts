@@ -54,9 +54,7 @@ export const rule: VoteRule = {
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
-/**
- * Returns the total weight, and the expected number of seats, which is at most the total weight.
- */
+/** Returns the total weight, and the expected number of seats: at most the total weight. */
 function sizeOf(electors: readonly Elector[], { size }: Values) {
   const total = sumOf(electors.map(({ weight }) => weight));
   return { total, expected: Math.min(size!, total) };
