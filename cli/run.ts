@@ -67,9 +67,7 @@ const helpCommand = () =>
     .description('show help for a command, or for exit-codes')
     .helpGroup('Help:');
 
-/**
- * Groups and commands, in the order in which the help lists them. Each command is loaded on demand.
- */
+/** Groups and commands, in the order of the help. Each command is loaded on demand. */
 const groups: Readonly<Record<string, Readonly<Record<string, () => Promise<Command>>>>> = {
   'Simulate:': {
     sim: () => import('./commands/sim.js').then((of) => of.simCommand()),

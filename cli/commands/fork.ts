@@ -154,9 +154,7 @@ async function printFork(
   } else if (result.verdict === 'safety') setExitCode(exitCodes.safety);
 }
 
-/**
- * Explains a mismatch. A different build is the likely cause, unless a script is not deterministic.
- */
+/** Explains a mismatch: probably a different build, unless a script is not deterministic. */
 function explainMismatch({ folder, result: before }: KeptRun, { prefix }: Forked): void {
   const { version, commit } = before;
   const builds = [`${version} ${commit}`, `${packageVersion()} ${commitHash()}`];

@@ -191,7 +191,6 @@ async function serve(all: readonly Loaded[], records: Records, flags: GalleryFla
   end();
 }
 
-/** Most links of a picture. */
 const MOST_LINKS = 300;
 
 /** Returns the groups and a part of the links, evenly chosen. */

@@ -1,4 +1,3 @@
-/** Output lines for `recount`. */
 import { alignColumns, plural } from '../../report/shared/format.js';
 import { ballotUses, describeBallots, labelOption } from '../../sim/elections/rule-ballots.js';
 import type { ChosenRule } from '../../sim/rules/chosen-rule.js';

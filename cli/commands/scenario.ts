@@ -103,7 +103,6 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
   }
 }
 
-/** Returns the type errors of the scripts, one line each. */
 async function typeProblems(file: string, scripts: readonly string[], folder: string) {
   const { checkTypes } = await import('../../sim/agents/script/type-check.js');
   const checked = checkTypes(scripts, folder);

@@ -1,4 +1,3 @@
-/** Text summary of a simulation. */
 import { decidedText } from '../../report/shared/verdicts.js';
 import { describeElections } from '../../sim/elections/rule-ballots.js';
 import type { Finding, SimResult } from '../../sim/index.js';

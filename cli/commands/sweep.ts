@@ -218,7 +218,6 @@ async function sweepIn(
   }
 }
 
-/** Limit on the number of shards. */
 const MOST_SHARDS = 1_000_000;
 
 export function parseShard(text: string): Shard {

@@ -69,10 +69,8 @@ export function httpUrls(text: string): string[] {
   throw new InvalidArgumentError('expected http://host:port, or a comma-separated list');
 }
 
-/** Splits a comma-separated list. */
 export const list = (text: string) => text.split(',').filter((one) => one !== '');
 
-/** Returns the members that are not undefined. */
 export function omitAbsent<T extends object>(
   members: T,
 ): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -64,7 +64,6 @@ const isFlag = (option: Option): boolean => !option.required && !option.optional
 const parserOf = ({ parseArg }: Option): Parser<unknown> | null =>
   typeof parseArg === 'function' && 'schema' in parseArg ? (parseArg as Parser<unknown>) : null;
 
-/** Returns the JSON Schema of an option's value. */
 function schemaOf(option: Option): ValueSchema {
   if (isFlag(option)) return { type: 'boolean' };
   const schema = option.argChoices
@@ -235,7 +234,6 @@ function variableSetting(option: Option): Setting | null {
   return { ...common, value: isSet !== option.negate, place };
 }
 
-/** A parsed configuration file. */
 export class ConfigFile {
   readonly path: string;
   readonly #yaml: YamlFile;
@@ -252,7 +250,6 @@ export class ConfigFile {
     if (unknown !== undefined) throw this.#unknownKey([unknown], names);
   }
 
-  /** Names of the sections that the file has. */
   get names(): SectionName[] {
     return sectionNames.filter((name) => Object.hasOwn(this.#sections, name));
   }
@@ -371,7 +368,6 @@ const expectedIn = (message: string): string =>
 const describe = (option: Option): string =>
   schemaOf(option).type === 'array' ? 'a list of strings' : 'a string';
 
-/** Returns true if a value has the JSON type of a schema, or of one of its alternatives. */
 function isTyped(schema: ValueSchema, given: unknown): boolean {
   const { type, anyOf } = schema as { type?: string; anyOf?: ValueSchema[] };
   if (anyOf) return anyOf.some((one) => isTyped(one, given));
@@ -393,7 +389,6 @@ function maskValue(value: unknown): unknown {
   return typeof value === 'string' ? maskCredentials(value) : value;
 }
 
-/** JSON Schema of a configuration file. */
 export function configJsonSchema(commands: Readonly<Record<SectionName, Command>>): object {
   const sections = Object.entries(commands).map(([name, command]) => {
     const rows = configOptions(command).map((option) => {

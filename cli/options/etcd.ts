@@ -1,7 +1,4 @@
-/**
- * Options for etcd: `--cluster` orders requests across nodes, and `--queue` distributes runs to
- * workers.
- */
+/** Options for etcd: `--cluster` orders requests across nodes, `--queue` distributes runs. */
 import { Option } from 'commander';
 import type { EtcdTls } from '../../cluster/etcd/wire.js';
 import type { EtcdOrder } from '../../cluster/order/etcd.js';

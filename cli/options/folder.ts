@@ -8,7 +8,6 @@ import type { Store } from '../../engine/store/store.js';
 import { hasFile, readJson } from '../../report/folder.js';
 import { writeStderr } from '../output/output.js';
 
-/** Errors of a folder on the command line. */
 export const folderError = defineStoreErrors({
   MISSING: {
     NOT_A_FOLDER:

@@ -127,7 +127,6 @@ export async function findStoredBlock(store: Store, folder: string, text: string
   return blockAmong(name, storedBlocks(store, range), existing);
 }
 
-/** Command that lists the blocks in a folder. */
 const listCommand = (folder: string) => `folkmoot events ${folder} --type block_proposal`;
 
 function* storedBlocks(store: Store, range: RangeOptions): Generator<Listed> {

@@ -55,7 +55,6 @@ const exitCodeTexts: Readonly<Record<keyof typeof exitCodes, string>> = {
 const INDENT = 6;
 const COLUMNS = 80;
 
-/** Formats the table of exit codes. */
 export function exitCodesHelp(): string {
   const rows = Object.entries(exitCodes).map(([name, code]) => {
     const text = exitCodeTexts[name as keyof typeof exitCodes];
@@ -104,10 +103,7 @@ interface StoreFailure extends Error {
   cause?: { code?: string };
 }
 
-/**
- * Codes for a missing folder or a folder with a different network. The user probably meant a
- * different folder.
- */
+/** Codes for a missing or a different network's folder. The user probably meant another folder. */
 const wrongName: ReadonlySet<string> = new Set(['MISSING', 'OTHER_NETWORK']);
 /** System errors that a different file path avoids. Any other system error is a machine fault. */
 const wrongPlace: ReadonlySet<string | undefined> = new Set([
@@ -135,10 +131,7 @@ const codes: Readonly<Record<FailureSource, number>> = {
   output: exitCodes.crash,
 };
 
-/**
- * Prints an error: one line for an expected error, or the stack for a bug.
- * @returns the exit code.
- */
+/** Prints an error: one line if expected, the stack for a bug. @returns the exit code. */
 export function report(error: unknown): number {
   const source = sourceOf(error);
   const text = `${source === undefined && error instanceof Error ? error.stack : messageOf(error)}`;

@@ -61,9 +61,7 @@ export function onFinished(finish: () => void): void {
   current()?.finishers.push(finish);
 }
 
-/**
- * Runs a command with its streams. @returns the exit code, which is 0 unless the command set one.
- */
+/** Runs a command with its streams. @returns the exit code: 0 unless the command set one. */
 export async function runWith(around: Io, work: () => Promise<void>): Promise<number> {
   const here: Running = Object.assign(Object.create(around) as Io, { exitCode: 0, finishers: [] });
   const finished = async () => {

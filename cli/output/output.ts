@@ -27,7 +27,6 @@ export const escapeControls = (line: string): string =>
 const textOf = (lines: readonly string[]): string =>
   lines.map((line) => `${escapeControls(line)}\n`).join('');
 
-/** Writes lines to standard output. */
 export function writeStdout(...lines: readonly string[]): void {
   io().stdout.write(textOf(lines));
 }
@@ -66,7 +65,6 @@ export function writeMessage(message: { type: string; [member: string]: unknown 
 /** Writes a value to standard output as one line of JSON. */
 export const printJson = (value: unknown): void => writeStdout(JSON.stringify(value));
 
-/** Writes lines to standard error. */
 export function writeStderr(...lines: readonly string[]): void {
   if (!isStructured()) io().stderr.write(textOf(lines));
   else for (const text of lines) writeMessage({ type: 'note', text });

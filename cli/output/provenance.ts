@@ -50,9 +50,7 @@ function valueText(value: unknown): string {
   }
 }
 
-/**
- * Returns the program path as the user typed it, so that a printed command works in this folder.
- */
+/** Returns the program path as typed, so that a printed command works in this folder. */
 function programWords(): string[] {
   const path = process.argv[1]!;
   if (basename(path) !== 'folkmoot') return ['node', relative('', path)];

@@ -72,9 +72,7 @@ function flatten(value: object, above: string, into: Cells): void {
   }
 }
 
-/**
- * Returns true if the event belongs to one of these agents, or to an alliance with such an agent.
- */
+/** Returns true if the event belongs to one of the agents, or an alliance with such an agent. */
 function isOf(event: Event, agents: ReadonlySet<string>): boolean {
   const { data } = event;
   if ('members' in data) return data.members.some(({ id }) => agents.has(id));
@@ -98,9 +96,7 @@ export interface SelectedEvent {
 
 export interface Sink {
   add(one: SelectedEvent): Promise<void>;
-  /** Completes the output. */
   finish(): Promise<void>;
-  /** Discards the output. */
   abandon(): void;
 }
 

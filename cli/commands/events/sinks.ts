@@ -84,9 +84,7 @@ function lineSink(file: WholeFile | null, linesOf: LinesOf): Sink {
   };
 }
 
-/**
- * Rows per group. A group is the unit that the writer holds in memory and that readers can skip.
- */
+/** Rows per group: the unit that the writer holds in memory and that readers can skip. */
 const GROUP = 20_000;
 
 const types: Record<ColumnKind, BasicType> = {

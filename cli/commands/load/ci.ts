@@ -1,6 +1,4 @@
-/**
- * Output for CI systems: JUnit XML, and GitHub's step summary and annotations. Each escapes texts.
- */
+/** Output for CI systems: JUnit XML, GitHub's step summary and annotations. Each escapes texts. */
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { Judgement } from '../../../bench/load/conditions.js';
 import type { LoadResult } from '../../../bench/load/result.js';

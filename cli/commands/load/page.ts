@@ -1,6 +1,4 @@
-/**
- * The page of a load run, served by a thread, which gets snapshots only while a browser is open.
- */
+/** The page of a load run, served by a thread that gets snapshots only while a browser is open. */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { LoadState } from '../../../api/contract/load.js';

@@ -43,11 +43,7 @@ export class ActingAgents {
     this.#agents = agents;
   }
 
-  /**
-   * Reads the key files.
-   *
-   * @throws {UsageError} for an unreadable key, or a duplicate key or name.
-   */
+  /** Reads the key files. @throws {UsageError} for unreadable keys, or duplicate keys or names. */
   static async read(urls: readonly string[], given: readonly string[]): Promise<ActingAgents> {
     if (given.length > MOST_AGENTS) {
       throw new UsageError('TOO_MANY_KEYS', { count: given.length, limit: MOST_AGENTS });
@@ -79,9 +75,7 @@ export class ActingAgents {
   }
 }
 
-/**
- * Parses `NAME=FILE`. Without a name, uses the file name up to the first dot. @throws {UsageError}
- */
+/** Parses `NAME=FILE`. Default name: the file name up to the first dot. @throws {UsageError} */
 function splitNamed(text: string): [name: string, file: string] {
   const [, given, rest] = /^([A-Za-z0-9_-]+)=(.+)$/s.exec(text) ?? [];
   const file = rest ?? text;

@@ -69,10 +69,7 @@ async function run(flags: McpFlags, stopping: StopSignal): Promise<void> {
   endNow();
 }
 
-/**
- * Checks that the SDK is installed. It is an optional peer dependency because of its size. @throws
- * {Failure}
- */
+/** Checks for the SDK, an optional peer dependency because of its size. @throws {Failure} */
 async function expectSdk(): Promise<void> {
   try {
     await import('@modelcontextprotocol/server');

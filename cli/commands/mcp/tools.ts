@@ -73,7 +73,6 @@ interface Tool<P extends TProperties = TProperties> {
   /** Common wrong names for arguments. The refusal states the correct name. */
   synonyms?: Readonly<Record<string, string>>;
   hints: Hints;
-  /** True if the call acts as an agent. */
   acts: boolean;
   /** Returns data in which untrusted text is marked. The arguments are valid. */
   call(args: Static<TObject<P>>, context: Context): Promise<Data>;
@@ -452,7 +451,6 @@ const checks = new Map(
   }),
 );
 
-/** A tool as a server offers it to hosts. */
 export interface OfferedTool {
   tool: Tool;
   input: TObject;
@@ -467,7 +465,6 @@ export interface OfferedTool {
   };
 }
 
-/** Returns all tools by name, for agents of these names. */
 export function offerTools(names: readonly string[]): ReadonlyMap<string, OfferedTool> {
   return new Map(tools.map((one) => [one.name, offered(one, names)]));
 }
@@ -498,7 +495,6 @@ function portable(schema: TSchema): { type: 'object' } {
   return JSON.parse(text);
 }
 
-/** Returns the first problem with the arguments, or null. */
 export function findArgumentProblem(
   { tool: { name, synonyms = {} }, input: { properties, required } }: OfferedTool,
   given: Record<string, unknown>,

@@ -66,7 +66,6 @@ const hidden = new RegExp(
   'gu',
 );
 
-/** Escapes invisible characters. */
 export const escapeInvisible = (text: string): string =>
   text.replace(hidden, (one) => `\\u{${one.codePointAt(0)!.toString(16)}}`);
 
@@ -98,7 +97,6 @@ function isTrusted(text: string, member: string): boolean {
   return operators.has(member) ? plain.test(text) : trusted.test(text);
 }
 
-/** Schema of marked text. */
 const Marked = Type.Object({ untrusted: Type.String(), characters: Type.Optional(Type.Integer()) });
 
 /** Returns the schema of a response after {@link markUntrusted}. */
@@ -134,7 +132,6 @@ export async function networkView(client: NetworkClient): Promise<Data> {
   return { ...state, rules, limits: { profile, per_minute }, cursor };
 }
 
-/** Returns a block with its proposal and votes. */
 export async function blockView(client: NetworkClient, hash: string): Promise<Data> {
   const [{ proposal, ...block }, page] = await Promise.all([
     client.block(hash),
@@ -161,7 +158,6 @@ function proposalOf({ transactions, state_diff, meme_content }: BlockDetail['pro
   return { transactions: shown, all_transactions: transactions.length, state_diff, meme_content };
 }
 
-/** Returns an agent with its reputation. */
 export async function agentView(client: NetworkClient, id: string): Promise<Data> {
   const [agent, reputation] = await Promise.all([client.agent(id), client.reputation(id)]);
   return { ...agent, reputation };

@@ -47,7 +47,6 @@ export class LiveControl implements Control {
     ];
   }
 
-  /** Adds the scenario's agents. */
   async use(agents: Population): Promise<void> {
     this.#agents = agents;
     await this.#pace();
