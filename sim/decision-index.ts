@@ -12,7 +12,6 @@ import { validator } from '../engine/protocol/schema/validator.js';
 import { defineStoreErrors, type StoreError, storeError } from '../engine/store/messages.js';
 import { DecisionLine } from './measure/decisions.js';
 
-/** Errors of a decision file. */
 const decisionsError = defineStoreErrors({
   CORRUPT: {
     DECISIONS_DAMAGED: 'decision file {path} is damaged: {reason}',

@@ -57,7 +57,6 @@ const P = [
 const LARGEST = 709.782712893384;
 const SMALLEST = -745.1332191019411;
 
-/** Exponential function. */
 export function exp(x: number): number {
   if (Number.isNaN(x)) return x;
   if (x > LARGEST) return Number.POSITIVE_INFINITY;
@@ -183,10 +182,7 @@ export function studentQuantile(freedom: number, level: Level = LEVEL_95): numbe
   return quantile;
 }
 
-/**
- * Degrees of freedom above which the expansion is correct to 12 digits and much faster than the
- * sum.
- */
+/** Degrees of freedom above which the expansion, faster than the sum, is correct to 12 digits. */
 const EXACT = 2_000;
 
 function bisected(freedom: number, { share }: Level): number {
@@ -240,7 +236,6 @@ function expanded(freedom: number, { normal: x }: Level): number {
   return x + (first + (second + third / freedom) / freedom) / freedom;
 }
 
-/** Random source. */
 interface Source {
   /** Uniform from 0 (inclusive) to 1 (exclusive). */
   real(): number;

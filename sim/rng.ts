@@ -306,9 +306,7 @@ export function mix(...values: readonly number[]): number {
   return hash >>> 0;
 }
 
-/**
- * Returns `mix(a, b)`. Allocates no list of values, because it runs for every message and receiver.
- */
+/** Returns `mix(a, b)` without allocating a list: it runs for every message and receiver. */
 export function mixPair(a: number, b: number): number {
   return absorb(absorb(MIX_START, a), b) >>> 0;
 }
@@ -324,9 +322,7 @@ export function mixSix(a: number, b: number, c: number, d: number, e: number, f:
   return absorb(absorb(four, e), f) >>> 0;
 }
 
-/**
- * Adds an integer to a 32-bit hash. For a fixed hash, the result is a permutation of the integers.
- */
+/** Adds an integer to a 32-bit hash. For a fixed hash, this permutes the integers. */
 function absorb(hash: number, value: number): number {
   let mixed = hash ^ value;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

@@ -45,10 +45,7 @@ const knownLater = 'decisions are available after the run, with folkmoot explore
 const neverKnown =
   'decisions are not recorded; use folkmoot sim --set measure.decisions=true --out DIR';
 
-/**
- * Creates the view of a run in progress. The caller passes the graph to `hears` once the world
- * exists.
- */
+/** Creates a run's view. The caller passes the graph to `hears` once the world exists. */
 export function createRunView(scenario: Scenario): KnownRun & { hears(graph: KnownGraph): void } {
   const { placeOf, idAt } = new Cast(scenario, scenario.seed);
   let graph: KnownGraph | string = 'the run has not started';
@@ -98,16 +95,10 @@ export function describeScenario(
   };
 }
 
-/**
- * Maximum number of links, which bounds the memory for an untrusted folder. A link takes about
- * fifty bytes.
- */
+/** Maximum number of links: bounds the memory for an untrusted folder, about 50 bytes a link. */
 const MOST_LINKS = 4_000_000;
 
-/**
- * Rebuilds the graph. Returns a message if the scenario, or a file that it names, differs from the
- * run's.
- */
+/** Rebuilds the graph, or returns a message if the scenario or its files differ from the run's. */
 function keptGraph(
   folder: string,
   result: SimResult,
@@ -226,7 +217,6 @@ class Cast {
     this.#idOf = (ordinal) => agentId(keyOf(seed, ordinal).publicKey);
   }
 
-  /** Returns the id of the agent with this ordinal. */
   idAt = (ordinal: number): string => {
     const id = this.#ids.get(ordinal) ?? this.#idOf(ordinal);
     this.#ids.set(ordinal, id);

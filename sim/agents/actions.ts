@@ -69,7 +69,6 @@ interface WakeCall {
   note?: unknown;
 }
 
-/** Schedules a call of the agent's `wake`. */
 export function callToWake(
   agent: ScriptedAgent,
   world: World,
@@ -363,9 +362,7 @@ export function happens(rng: Stream, share: number, rate: number): boolean {
   return rng.chance(Math.min(1, share * rate));
 }
 
-/**
- * Performs social actions. Each occasion uses a separate stream, so draws never shift later ones.
- */
+/** Performs social actions. Each has a stream of its own, so draws never shift later ones. */
 export function socialize(agent: ScriptedAgent, world: World): void {
   const rng = agent.rng('life', { place: agent.ordinal, number: agent.occasions });
   const { breaks } = world.scenario.social;

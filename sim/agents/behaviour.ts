@@ -121,9 +121,7 @@ const leavingWith = new Set<ScheduledEvent['type']>(['depart', 'restart']);
 const isGone = ({ leavesMs }: ScriptedAgent, { startMs }: World, at: number): boolean =>
   leavesMs !== null && at - startMs >= leavesMs;
 
-/**
- * Announces a permanent departure, and repeats the announcement until the agent sees it confirmed.
- */
+/** Announces a permanent departure, again until the agent sees it confirmed. */
 function depart(agent: ScriptedAgent, world: World): void {
   if (!agent.joined || agent.left) return;
   sendStatus(agent, world, { status: 'inactive', reason: 'gone for good' });

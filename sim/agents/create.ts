@@ -91,9 +91,7 @@ interface Found extends Pick<CreateOptions, 'folder' | 'deciders' | 'elections'>
   deliberations: Deliberations | null;
 }
 
-/**
- * Returns strategies by group name or intervention index. Interventions have no script measures.
- */
+/** Returns strategies by group name or intervention index; the latter without script measures. */
 async function strategiesOf<K extends string | number>(
   wanted: readonly { key: K; strategy: Wanted }[],
   { scripts, folder, deciders, elections, firstOf, deliberations }: Found,

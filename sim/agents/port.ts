@@ -111,9 +111,7 @@ export interface ScriptedAgent extends Omit<Inhabitant, 'joins' | 'leaves'> {
   /** Number of the latest production turn. Earlier turns are void. */
   turn: number;
   votes: number;
-  /**
-   * Number of proposals sent. Together with the ordinal, it names the draws for the next proposal.
-   */
+  /** Number of proposals sent. With the ordinal, it names the draws for the next proposal. */
   proposals: number;
   /** Number of social occasions so far. */
   occasions: number;
@@ -188,7 +186,6 @@ export interface SlotDecision {
 export interface World {
   readonly scenario: Scenario;
   readonly networkId: string;
-  /** Decision rule of the network. */
   readonly rule: NetworkRule;
   /** World's Unix time in milliseconds. */
   readonly now: number;
@@ -207,7 +204,6 @@ export interface World {
   send(from: number, request: SignedRequest, about?: { block: string }): void;
   /** Sends a vote. Its note counts if the vote is accepted. */
   sendVote(from: number, vote: CastVote, note: DecisionNote): void;
-  /** Schedules an event for the agent. */
   schedule(agent: number, at: number, event: ScheduledEvent): void;
   agentId(agent: number): string;
   /** Returns the agent's group name; empty for an agent outside the scenario. */
@@ -224,11 +220,8 @@ export interface World {
   /** True if the agent knows that voting on the block has ended. */
   knowsClosed(agent: number, hash: string): boolean;
   head(agent: number): KnownHead;
-  /** Neighbours' votes that the agent has received. */
   receivedVotes(agent: number, hash: string): readonly ReceivedVote[];
-  /**
-   * Approving percentage of received votes, with an ally's vote counted twice. Null without votes.
-   */
+  /** Approving percentage of received votes, an ally's counted twice. Null without votes. */
   support(agent: number, hash: string): number | null;
   /** Memes that neighbours posted or referred to in accepted votes. */
   receivedMemes(agent: number, hash: string): readonly ReceivedMeme[];
@@ -245,7 +238,6 @@ export interface World {
   noteContent(note: ContentNote): void;
   /** Ids of the agent's alliances. */
   alliancesOf(agent: number): readonly string[];
-  /** Agents that share an alliance with the agent. */
   alliesOf(agent: number): readonly number[];
   /** Members of an alliance, including its founder. */
   membersOf(alliance: string): readonly number[];
@@ -253,7 +245,6 @@ export interface World {
   reputationOf(agent: number): number;
 }
 
-/** Content of a vote to send. */
 export interface CastVote {
   block_hash: string;
   decision: Decision;
@@ -340,7 +331,6 @@ export interface KnownHead {
 }
 
 export interface Behaviour {
-  /** Handles a scheduled event that is due. */
   handle(agent: ScriptedAgent, world: World, event: ScheduledEvent): void;
   /** Called when the agent has received, at `at`, confirmation of its registration. */
   registered(agent: ScriptedAgent, world: World, at: number): void;
@@ -351,18 +341,14 @@ export interface Behaviour {
     at: number,
     status: EventData['agent_status']['status'],
   ): void;
-  /**
-   * Called in an open schedule when the producer has received, at `at`, that a block has closed.
-   */
+  /** Called in an open schedule when the producer has received, at `at`, a block's closing. */
   blockClosed(agent: ScriptedAgent, world: World, at: number, block: Subject): void;
 }
 
 /** Calls agents in order. `next` calls one agent and returns true if more are due. */
 export type CallLoop = (next: () => boolean) => void;
 
-/**
- * Agent's record of its vote. It travels with the request and counts if the request is accepted.
- */
+/** Agent's record of its vote. It travels with the request, and counts if that is accepted. */
 export interface DecisionNote {
   agent: number;
   block: string;
@@ -396,9 +382,7 @@ export type Basis =
 /** Content of a block proposed by a scripted agent. */
 export interface ContentNote {
   block: string;
-  /**
-   * Number of earlier proposals by the producer. Absent if the block belongs to a different run.
-   */
+  /** Number of the producer's earlier proposals. Absent if the block is from a different run. */
   number?: number;
   /** Percentage of sound transactions. */
   soundness: number;
@@ -409,7 +393,6 @@ export interface ContentNote {
   senders: readonly number[];
 }
 
-/** Cost of one answer. */
 export interface AnswerCost {
   /** Number of calls made, including retries. */
   calls: number;

@@ -53,7 +53,6 @@ export function createBallots({ strategy, election, firstOf }: BallotsOptions): 
   };
 }
 
-/** Draws preferences from a culture. */
 export function createCulture(strategy: StrategyOf<'culture'>): Strategy {
   const once = new WeakMap<ScriptedAgent, readonly number[]>();
   const drawOnce = (agent: ScriptedAgent, count: number): readonly number[] => {
@@ -113,10 +112,7 @@ function drawMallows(options: readonly number[], dispersion: number, rng: Stream
   return order;
 }
 
-/**
- * Draws a position on a line on which the options are equally spaced. The nearest option is
- * preferred.
- */
+/** Draws a position on a line of equally spaced options. The nearest option is preferred. */
 function drawLine(options: readonly number[], rng: Stream): number[] {
   const position = rng.real() * options.length;
   const distance = (option: number) => Math.abs(option + 0.5 - position);

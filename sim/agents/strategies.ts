@@ -205,10 +205,7 @@ function flood(agent: ScriptedAgent, world: World, everyMs: number): void {
   world.schedule(ordinal, world.now + everyMs, { type: 'produce', turn });
 }
 
-/**
- * Votes only for its group's blocks. These blocks become final once all other agents have used up
- * their votes.
- */
+/** Votes only for its group's blocks: final once all other agents have used up their votes. */
 const voteExhauster = ({ every_ms }: StrategyOf<'vote_exhauster'>): Strategy => ({
   ...byPersonality,
   hear: (agent, world, block) => callToVote(agent, world, block, 1),

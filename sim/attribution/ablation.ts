@@ -42,9 +42,7 @@ export interface AttributionOptions {
    * `replicates`.
    */
   mostReplicates?: number;
-  /**
-   * Margin for an additional equivalence test. A candidate with a smaller effect counts as decided.
-   */
+  /** Margin of an additional equivalence test. A candidate with a smaller effect is decided. */
   margin?: number;
   /** Number of parallel runs; default: one per core. */
   jobs?: number;
@@ -125,7 +123,6 @@ function needsRecord(scenario: Scenario): ScenarioError {
  */
 
 interface AblationOptions extends Omit<AttributionOptions, 'kinds' | 'most'> {
-  /** Run's seed. */
   seed: string;
   block: string;
 }
@@ -135,10 +132,7 @@ export interface AblationRow
     Pairs,
     Judgement,
     Record<keyof Effect, number | null> {
-  /**
-   * Number of pairs in which the intervention was in effect when the block was proposed or
-   * discussed.
-   */
+  /** Number of pairs with the intervention in effect when the block was proposed or discussed. */
   acted: number;
   /**
    * True if the intervention was in effect in all pairs. If false, the pairs do not measure the
@@ -161,7 +155,6 @@ export interface Ablation {
   looks: number;
   /** Equivalence margin; null if equivalence was not tested. */
   margin: number | null;
-  /** Number of forks. */
   forks: number;
   /** Rows sorted by certainty. */
   rows: AblationRow[];
@@ -346,15 +339,11 @@ interface Candidate {
   kind: CandidateKind;
   id: string;
   name: string;
-  /**
-   * Number of votes in the original run that depend directly on the candidate. This is the rank.
-   */
+  /** Number of votes in the run that depend directly on the candidate. This is the rank. */
   votes: number;
   /** Intervention that omits the candidate. */
   intervention: Intervention;
-  /**
-   * Time of the redraw in milliseconds of virtual time: the last moment before the candidate acts.
-   */
+  /** Time of the redraw, in virtual milliseconds: the last moment before the candidate acts. */
   fromMs: number;
 }
 

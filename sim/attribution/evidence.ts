@@ -1,6 +1,4 @@
-/**
- * Evidence about a block in a store: its rule, its electors with their weights, and their votes.
- */
+/** Evidence about a block in a store: its rule, its electors with weights, and their votes. */
 import { parseGenesis } from '../../engine/admit/genesis.js';
 import { decodeEntry, splitStored } from '../../engine/protocol/log.js';
 import type { EventData } from '../../engine/protocol/schema/event.js';
@@ -83,9 +81,7 @@ function memesAbout(store: Store, block: Evidence['block']): MemeAbout[] {
   return found.sort((a, b) => a.posted_at - b.posted_at || (a.meme_id < b.meme_id ? -1 : 1));
 }
 
-/**
- * Finds alliances from events before the proposal, because records contain only the latest state.
- */
+/** Finds alliances from events before the proposal: records contain only the latest state. */
 function alliancesAt(store: Store, hash: string): ActiveAlliance[] {
   const active = new Map<string, ActiveAlliance>();
   const end = store.meta()?.event_seq ?? 0;

@@ -17,10 +17,7 @@ export interface PowerTable {
   total: number;
   electors: {
     agent_id: string;
-    /**
-     * Number of coalitions of the other electors in which the elector is critical, as a decimal
-     * string.
-     */
+    /** Coalitions of the other electors in which the elector is critical, as a decimal string. */
     swings: string | null;
     decisive: number | null;
     banzhaf: number | null;
@@ -311,9 +308,7 @@ function bonuses(evidence: Evidence): { id: string; name: string; weights: numbe
   }));
 }
 
-/**
- * Computes weights: 100, plus 2 per allied elector, but at most 110 (docs/protocol.md, weights).
- */
+/** Computes weights: 100 plus 2 per allied elector, at most 110 (docs/protocol.md, weights). */
 function alliedWeights({ electors, alliances }: Evidence, without: string): number[] {
   const voting = new Set(electors.map(({ agent_id }) => agent_id));
   const left = alliances.filter(({ alliance_id }) => alliance_id !== without);

@@ -25,9 +25,7 @@ interface Power {
   refused: string[];
 }
 
-/**
- * Computes results by position. Voters with equal weight and the same veto group have equal power.
- */
+/** Computes results by position. Voters with equal weight and veto group have equal power. */
 export function computePower(given: Game): Power {
   const game = reduced(given);
   const refused: string[] = [];
@@ -211,10 +209,7 @@ function heavyEnough(
   return all.between(0, 1).map((sum, size) => (sum - light[size]! + modulus) % modulus);
 }
 
-/**
- * Computes the index. A swing by a coalition of k among n voters covers k! (n - 1 - k)! of the n!
- * orders.
- */
+/** Computes the index: a swing by k among n voters covers k! (n - 1 - k)! of the n! orders. */
 function shapleyOf(swings: readonly (readonly bigint[])[]): number[] {
   const voters = swings.length;
   const factorials = [1n];

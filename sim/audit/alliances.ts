@@ -1,7 +1,4 @@
-/**
- * Alliances: the predicted outcome of each request about an alliance, and the effect of an accepted
- * request.
- */
+/** Alliances: the predicted outcome of each request, and the effect of an accepted request. */
 import type {
   AllianceLeaveCommand,
   AllianceProposeCommand,

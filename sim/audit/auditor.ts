@@ -146,10 +146,7 @@ export class Auditor {
   }
 }
 
-/**
- * True if a network is unable to execute commands. It then refuses all commands, which no rule
- * covers.
- */
+/** True if a network cannot execute commands. It then refuses all, which no rule covers. */
 const isUnable = (outcome: Outcome) =>
   'refusal' in outcome && outcome.refusal.code === 'NETWORK_ERROR';
 

@@ -7,7 +7,6 @@
  */
 import type { SlotDecision } from '../agents/port.js';
 
-/** Limit on audited slots. */
 export const MOST_SLOTS = 100_000;
 
 /** Violation of agreement: a decision and the earlier decision that it contradicts. */

@@ -221,10 +221,7 @@ function finalize(state: State, block: Block, at: number): void {
   blockFinal(state, at, transactions.length);
 }
 
-/**
- * Orphans a block because a sibling was finalized or a producer with a higher reputation takes its
- * slot.
- */
+/** Orphans a block: its sibling was finalized, or a producer with more reputation took its slot. */
 function giveWay(state: State, block: Block, at: number): void {
   end(state, block, 'orphaned', at);
   block.ballots = null;

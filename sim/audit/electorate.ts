@@ -143,10 +143,7 @@ export function setDormant(state: State, agent: Agent, dormant: boolean): void {
   onStandingChange(state, agent);
 }
 
-/**
- * Decides a block after a vote, or at its deadline (`isOver`). The status is null while the block
- * is open.
- */
+/** Decides a block after a vote, or at its deadline (`isOver`). The status is null while open. */
 export function decideBlock(genesis: Genesis, block: Block, isOver: boolean): Verdict {
   const rule = foreignRule(genesis);
   if (rule) return decideByRule(rule, block, isOver);

@@ -148,7 +148,6 @@ function changeAlliance(state: State, by: Agent, command: AllianceCommand, at: n
   return allianceData(alliance);
 }
 
-/** Returns the time of the next deadline, or null. */
 function nextDue(state: State): number | null {
   for (let next = state.deadlines.peek(); next; next = state.deadlines.peek()) {
     if (stands(state, next)) return next.due;

@@ -25,18 +25,15 @@ const OWN = new Set(['bft', 'majority', 'veto']);
 export const foreignRule = (genesis: Genesis): NetworkRule | null =>
   OWN.has(genesis.policy) ? null : ruleOf(genesis);
 
-/** Returns the ballot that the network's rule counts. */
 export function countedBallot(genesis: Genesis, { ballot }: Pick<VoteCommand, 'ballot'>): unknown {
   return foreignRule(genesis)?.takesBallots ? ballot : undefined;
 }
 
-/** Returns true if the network's rule refuses the ballot for this block. */
 export function refusesBallot(genesis: Genesis, block: Block, command: VoteCommand): boolean {
   const rule = foreignRule(genesis);
   return rule !== null && rule.findBallotProblem(command.ballot, pollBlock(block)) !== null;
 }
 
-/** Returns the vote as the rule counts it. */
 export function pollVote(block: Block, agent: Agent, command: VoteCommand, at: number): PollVote {
   const { decision, ballot } = command;
   const elector = electorsOf(block.electorate).positions.get(agent.number)!;

@@ -261,10 +261,7 @@ function broken<K extends keyof Findings>(
   return { rule, actor, expected: fill(expected, values), found: fill(found, values) };
 }
 
-/**
- * Replaces the placeholders. The auditor has its own copy of this function, to stay independent of
- * the engine.
- */
+/** Replaces the placeholders. The auditor has its own copy, to stay independent of the engine. */
 function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name]));
 }

@@ -56,9 +56,7 @@ export interface Agent {
   reason: string;
   expectedDuration: string;
   changedAt: number;
-  /**
-   * Signing time of the last status update (null before the first update), and its signing input.
-   */
+  /** Signing time of the last status update (null: none yet), and its signing input. */
   signedAt: number | null;
   input: string;
   dormant: boolean;
@@ -177,9 +175,7 @@ export interface State {
   readonly blocks: Map<string, Block>;
   readonly open: Map<string, Block>;
   head: { hash: string; height: number };
-  /**
-   * Failed voting periods since the last finalized block, and the end of the last period counted.
-   */
+  /** Failed voting periods since the last finalized block, and the end of the last counted one. */
   readonly stall: { periods: number; countedAt: number };
   /** Electorate of the next block; null if it must be recomputed. */
   electorate: Electorate | null;
@@ -243,7 +239,6 @@ export function newState(genesis: Genesis): State {
   };
 }
 
-/** Predicted outcome of a command. */
 export type PredictedOutcome =
   | { result: 'accepted' | 'duplicate'; data: object }
   | { result: 'refused' | 'equivocation'; reason: string; details: Record<string, unknown> };

@@ -161,10 +161,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Last formatted instant. A step repeatedly uses one instant. */
 let latest = { at: Number.NaN, text: '' };
-/**
- * Second that contains the last instant, and its text. Nearby instants differ only in the
- * milliseconds.
- */
+/** Second of the last instant, and its text. Nearby instants differ only in the milliseconds. */
 let second = Number.NaN;
 let prefix = '';
 

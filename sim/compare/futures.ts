@@ -15,7 +15,6 @@ interface VoteCounts {
   only_b: number;
 }
 
-/** Agent whose votes differ. */
 interface VoterDifference extends VoteCounts {
   agent_id: string;
   name: string;
@@ -153,10 +152,7 @@ function grown(bytes: Uint8Array, size: number): Uint8Array {
   return larger;
 }
 
-/**
- * Returns an entry's time since the start of the run, or the last entry's time if the log ends
- * before `seq`.
- */
+/** Returns an entry's time since the run's start; the last entry's if the log ends before `seq`. */
 function timeOf(folder: string, seq: number): Promise<number> {
   return withRunStore(folder, (store) => {
     const last = Math.min(seq, store.meta()!.seq);

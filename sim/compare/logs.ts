@@ -134,7 +134,6 @@ export interface RunDifference {
   details: Record<string, string>;
 }
 
-/** Saved run and its name. */
 export interface Side {
   name: string;
   folder: string;

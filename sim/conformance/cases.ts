@@ -31,7 +31,6 @@ import type { InputRequest } from './format.js';
 export const START_MS = 1_735_689_600_000;
 export const NETWORK_ID = 'conformance';
 
-/** Case in the suite. */
 export interface Case {
   name: string;
   about: string;

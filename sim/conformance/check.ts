@@ -15,7 +15,6 @@ import {
   SuiteFile,
 } from './format.js';
 
-/** Errors of a conformance suite. */
 export const suiteError = defineStoreErrors({
   OTHER_NETWORK: {
     OUTPUT_NOT_EMPTY: 'folder not empty: {path}; use a new or empty folder',
@@ -161,9 +160,7 @@ function compareLine(
 
 type Place = Pick<Difference, 'where' | 'expected' | 'found'>;
 
-/**
- * Compares values. Members in `found` must be equal in `expected`. Arrays must have equal length.
- */
+/** Compares values. Members in `found` must equal `expected`. Arrays must have equal length. */
 function difference(expected: unknown, found: unknown, where: string): Place | null {
   if (isExact(where) || !isObject(expected) || !isObject(found)) {
     const same = expected !== undefined && canonical(expected) === canonical(found);

@@ -98,11 +98,7 @@ export const SuiteFile = Type.Object({
  * @interface
  */
 export type InputRequest = Static<typeof InputRequest>;
-/**
- * Line in a case. Contains `genesis` (line 0), `request`, or neither if only time passes.
- *
- * @interface
- */
+/** Line in a case: `genesis` (line 0), `request`, or neither if only time passes. @interface */
 export type InputLine = Static<typeof InputLine>;
 /** Expected outcome of a request. @interface */
 export type ExpectedOutcome = Static<typeof ExpectedOutcome>;

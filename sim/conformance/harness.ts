@@ -1,7 +1,4 @@
-/**
- * Runs a case on a network in virtual time and records each request, its outcome and its log
- * entries.
- */
+/** Runs a case on a network in virtual time; records requests, outcomes and log entries. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -470,7 +470,6 @@ const isEmpty = (cell: string): boolean => cell === '';
 const isTitle = ({ cells }: Row, name: string): boolean =>
   cells[0] === name && cells.slice(1).every(isEmpty);
 
-/** Most rows of the section META. */
 const MOST_META = 1_000;
 
 class Meta {

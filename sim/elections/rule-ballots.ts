@@ -21,10 +21,7 @@ const forms = {
 
 type BallotForm = keyof typeof forms;
 
-/**
- * Returns the form of a rule's ballots, or null if the rule has no ballots or ballots of another
- * form.
- */
+/** Returns the form of a rule's ballots, or null if it has none or they have another form. */
 export function findBallotForm({ ballotSchema: schema }: NetworkRule): BallotForm | null {
   if (schema?.type !== 'object' || !('properties' in schema)) return null;
   const { properties } = schema;
@@ -108,7 +105,6 @@ export class BallotMaker {
     return preference ? this.make(preference, options, block) : { use: 'dropped' };
   }
 
-  /** Returns a ballot that states a preference over the options. */
   make(preference: Preference, options: readonly string[], block: PollBlock): MadeBallot {
     const { form } = this;
     if (form === null || form === 'votes') return { use: 'dropped' };
@@ -196,7 +192,6 @@ function leaveOutRest(tiers: Preference['tiers'], options: number): Preference['
   return named === options && last.length > 1 ? tiers.slice(0, -1) : tiers;
 }
 
-/** Returns the highest score that a ballot of the rule may give. */
 function findHighestScore({ values, ballotSchema: schema }: NetworkRule): number {
   if (values.highest !== undefined) return values.highest;
   const scores = schema?.type === 'object' && 'properties' in schema && schema.properties.scores;
@@ -363,7 +358,6 @@ export function surveyBallots(
   return survey;
 }
 
-/** Uses of the ballots of a count. */
 interface CountedBallots {
   ballots: Partial<BallotUses>;
   /** Absent if scores are those of the ballots. */
@@ -395,7 +389,6 @@ export interface ElectionUse extends CountedBallots {
   labels?: Record<string, string>;
 }
 
-/** Returns the labels of the options of all files. */
 export const collectLabels = (uses: Readonly<Record<string, ElectionUse>>) =>
   Object.assign({}, ...Object.values(uses).map(({ labels }) => labels)) as Record<string, string>;
 

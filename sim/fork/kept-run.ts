@@ -15,7 +15,6 @@ import { fileInside } from '../scenario/files.js';
 import { shippedScenarios } from '../scenario/load.js';
 import { type ScenarioError, scenarioError } from '../scenario/problem.js';
 
-/** Errors of a run that is to be forked. */
 export const forkError = defineStoreErrors({
   MISSING: {
     RUN_NOT_FOUND: 'run not found: {path}; pass a folder written by folkmoot sim --out',

@@ -31,7 +31,6 @@ export interface BlockFigure {
   closedAt: number;
 }
 
-/** Block under observation. */
 export interface WatchedBlock {
   hash: string;
   /** Final status; null while the block is open. */

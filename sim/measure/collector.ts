@@ -44,24 +44,19 @@ import {
 import { Series, share } from './statistics.js';
 
 interface CollectorOptions {
-  /** Receives each row of votes.csv. */
   onRow?: ((row: Row<'votes.csv'>) => void) | undefined;
   /** Receives each line of decisions.ndjson. */
   onDecision?: ((line: DecisionLine) => void) | undefined;
-  /** Agents' ordinals by id. */
   ordinals?: Ordinals;
 }
 
 export class Collector implements Observer {
   /** Counts since the run started. */
   readonly totals: Counts = noCounts();
-  /** Block under observation. */
   watched: WatchedBlock | null = null;
   /** Names of alternatives in election data, by option; only those that differ. */
   labels: Record<string, string> = {};
-  /**
-   * Time of the last finalized or rejected block in milliseconds since 1970; 0 before the first.
-   */
+  /** Time of the last finalized or rejected block in milliseconds since 1970; 0 before it. */
   lastDecidedAt = 0;
   /** Counts since the warm-up ended. */
   readonly #counts: Counts = noCounts();
@@ -130,10 +125,7 @@ export class Collector implements Observer {
     return countClosed(this.totals);
   }
 
-  /**
-   * Number of slots in which honest agents contradicted each other or themselves since the run
-   * started.
-   */
+  /** Number of slots in which honest agents contradicted each other or themselves so far. */
   get slotConflicts(): number {
     return this.#slots.conflicts;
   }

@@ -192,10 +192,7 @@ export class PublishedReputation {
 const noRoom = new Set<RefusedWhy>(['TOO_MANY_OPEN', 'BLOCKS_USED']);
 const takers = new Set(['vote_exhauster', 'slot_holder']);
 
-/**
- * Producers' waiting times for a block slot, without producers whose strategy takes slots from
- * others.
- */
+/** Producers' waiting times for a slot, without those whose strategy takes slots from others. */
 export class Waits {
   /** Start of the current wait. */
   readonly #since = new Map<number, number>();
@@ -203,7 +200,6 @@ export class Waits {
 
   constructor(private readonly agents: readonly MeasuredAgent[]) {}
 
-  /** Called for a refused proposal. */
   refused(agent: number, why: RefusedWhy, at: number): void {
     const strategy = this.agents[agent]?.strategy;
     if (!noRoom.has(why) || strategy === undefined || takers.has(strategy)) return;
@@ -231,10 +227,7 @@ export class Waits {
 }
 
 interface Active {
-  /**
-   * True if the alliance was already active at the end of the warm-up and is excluded from all
-   * measures.
-   */
+  /** True if the alliance was active before the warm-up ended, and is in no measure. */
   beforeMeasuring: boolean;
   since: number;
   largest: number;

@@ -26,7 +26,6 @@ type OtherTable =
   | ('votes.csv' | 'reported.csv' | 'edges.csv')
   | ('calls.csv' | 'samples.csv' | 'statements.csv');
 
-/** Table rows. */
 export type TableRows = { [T in Exclude<TableName, OtherTable>]: Iterable<Row<T>> };
 
 export interface RunResults {

@@ -10,7 +10,6 @@ const rounded = (value: number): number => Math.round(value * 1e6) / 1e6;
 export const share = (part: number, whole: number): number | null =>
   whole === 0 ? null : rounded(part / whole);
 
-/** Running mean. */
 export class Mean {
   #sum = 0;
   #count = 0;
@@ -31,10 +30,7 @@ export function percentile(sorted: ArrayLike<number>, percent: number): number |
   return sorted[Math.max(1, Math.ceil((percent * sorted.length) / 100)) - 1]!;
 }
 
-/**
- * Computes the Gini coefficient: 0 if all values are equal, near 1 if one value dominates; null if
- * the sum is 0.
- */
+/** Gini coefficient: 0 if all values are equal, near 1 if one dominates; null if the sum is 0. */
 export function gini(values: readonly number[]): number | null {
   const sorted = Float64Array.from(values).sort();
   let sum = 0;

@@ -201,7 +201,6 @@ export function parseOutcome(told: string): Outcome<LastingResult> | null {
   return broken === safety ? outcome : null;
 }
 
-/** Queue format version. */
 const FORMAT = 1;
 
 /** Longest delay of a timer. A longer delay would end every run at once. */
@@ -244,7 +243,6 @@ export function formatHead(head: QueueHead): string {
   throw queueError('TOO_MANY_FILES', { count: head.files.length });
 }
 
-/** Parses a head. Returns null for an invalid head. */
 export function parseHead(body: Buffer): QueueHead | null {
   const told = parseQueued(body);
   return headProblem(told) ? null : (told as QueueHead);
@@ -305,10 +303,7 @@ function assertNoImports(path: string, text: string): void {
 /** Longest name of a file that every common file system accepts, in bytes. */
 const LONGEST_NAME = 255;
 
-/**
- * Returns the reason why the files cannot be written, or null. A queue can come from an untrusted
- * client.
- */
+/** Returns why the files cannot be written, or null. A queue can be from an untrusted client. */
 export function findFilesProblem(files: readonly CarriedFile[]): string | null {
   const folders = new Set<string>();
   const names = new Set<string>();

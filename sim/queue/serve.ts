@@ -71,7 +71,6 @@ interface ClaimedJob extends Job {
   since: number;
 }
 
-/** Queue served by the worker. */
 interface Served {
   claims: QueueClaims;
   results: Results;

@@ -331,7 +331,6 @@ function instantsOf(blocks: readonly ClosedBlock[], last: number): number[] {
   return [...within, last, last * (1 + TAIL)];
 }
 
-/** Counts the blocks closed by each instant. */
 function countsAt(closings: readonly number[], instants: readonly number[]) {
   let count = 0;
   return instants.map((ms) => {
@@ -340,10 +339,7 @@ function countsAt(closings: readonly number[], instants: readonly number[]) {
   });
 }
 
-/**
- * Describes the longest period without a finalized block. The start and the end of the run count as
- * limits.
- */
+/** Describes the longest period without a finalized block. The run's start and end are limits. */
 function longestWithout(closings: readonly number[], last: number): string {
   const marks = [0, ...closings, last];
   const longest = marks.slice(1).reduce(
@@ -368,9 +364,7 @@ const decisions = (['approve', 'reject'] as const).map((name) => ({
   color: variable(shownDecisions[name].color),
 }));
 
-/**
- * Histogram of vote latency with fine bins. Memory is constant, even for tens of millions of rows.
- */
+/** Histogram of vote latency with fine bins. Memory is constant, even for millions of rows. */
 export class Latencies {
   readonly #fineMs: number;
   readonly #counts: Record<string, Float64Array>;
@@ -444,10 +438,7 @@ export class Latencies {
     };
   }
 
-  /**
-   * Returns the number of bins to draw. All are drawn, unless a few late votes would compress the
-   * rest.
-   */
+  /** Returns the number of bins to draw: all, unless a few late votes would compress the rest. */
   #binsToShow(): number {
     const all = Math.floor(this.#longestMs / this.#fineMs) + 1;
     let most = 1;

@@ -37,11 +37,7 @@ export async function writeComparison(compared: ComparisonInput): Promise<void> 
   writeWhole(dirname(file), basename(file), await comparisonPage(compared));
 }
 
-/**
- * Writes the page about a recount.
- *
- * @throws {StoreError} `UNREADABLE` if the file cannot be written.
- */
+/** Writes the page about a recount. @throws {StoreError} `UNREADABLE` if writing fails. */
 export async function writeRecount(file: string, found: DescribedRecount): Promise<void> {
   const { recountPage } = await import('./recount.js');
   writeWhole(dirname(file), basename(file), recountPage(found));

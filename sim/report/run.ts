@@ -103,9 +103,7 @@ function keyFacts(result: SimResult): Html {
   ]);
 }
 
-/**
- * Returns a filter that hides columns of deciders and slots for runs without deciders and scripts.
- */
+/** Returns a filter that hides decider and slot columns for runs without deciders and scripts. */
 function shownIn({ deciders, modules }: SimResult): (name: string) => boolean {
   const decides = deciders !== undefined || Object.keys(modules ?? {}).length > 0;
   return (name) =>

@@ -88,10 +88,7 @@ const EXPORTED = 'run.html';
 
 export const isExported = (folder: string): boolean => hasFile(folder, EXPORTED);
 
-/**
- * @param place folder path relative to the report, with a final slash; '' for the report's own
- * folder.
- */
+/** @param place folder relative to the report, with a final slash; '' for its own folder. */
 export const formatExportLink = (place: string, entry: number): string =>
   `${place}${EXPORTED}?at=${entry}`;
 

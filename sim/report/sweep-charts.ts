@@ -1,7 +1,4 @@
-/**
- * Charts of a measure over a sweep's factors: lines with intervals, dots, or a heat map for two
- * factors.
- */
+/** Charts of a measure over a sweep's factors: lines with intervals, dots, or a heat map of two. */
 import {
   cell,
   dot,

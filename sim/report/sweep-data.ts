@@ -38,9 +38,7 @@ interface Estimate {
   mean: number;
   low: number | null;
   high: number | null;
-  /**
-   * Number of runs without a value, and bounds on the mean over all runs. Absent in older folders.
-   */
+  /** Number of runs without a value, and bounds on the mean of all runs. Absent in old folders. */
   missing?: number;
   least?: number | null;
   most?: number | null;
@@ -229,10 +227,7 @@ export interface Point extends Estimate {
   levels: Record<string, string>;
 }
 
-/**
- * Returns one point per combination of factor levels: its cell's estimate, or the mean over several
- * cells.
- */
+/** Returns a point per combination of factor levels: its cell's estimate, or a mean over cells. */
 export function pointsBy(
   factors: readonly FactorData[],
   cells: readonly CellData[],

@@ -224,10 +224,7 @@ ${facts(
 )}`;
 }
 
-/**
- * Gives the command to repeat one run from the cell and watch it live, because a sweep saves no
- * logs.
- */
+/** Gives the command to repeat a run of the cell and watch it, because a sweep saves no logs. */
 function watchText(data: SweepData, cell: CellData): Content {
   const name = `command that shows a run of cell ${cell.cell} in the UI`;
   const command = oneRun(data, cell, '--watch=paused');
@@ -323,9 +320,7 @@ const differences = ({ measure, low, high }: TableRow): string => {
   return low === '' || high === '' ? '–' : `${said(low)} to ${said(high)}`;
 };
 
-/**
- * Columns for the number of excluded samples, and the index's range if those samples were extreme.
- */
+/** Columns for the number of excluded samples, and the index's range if they were extreme. */
 const gapColumns = [numberColumn('missing'), 'range with missing values'];
 
 const gap = (row: TableRow): string[] => {

@@ -71,9 +71,7 @@ export function describeShades(shades: readonly Shade[]): string {
   return ` Shaded: ${named.join('; ')}${left > 0 ? `; and ${left} more` : ''}.`;
 }
 
-/**
- * Shade styles. A fault is darker than a warm-up, join or departure. An intervention has an edge.
- */
+/** Styles. A fault is darker than a warm-up, join or departure. An intervention has an edge. */
 const looks: Record<Shade['kind'], { fill: string; opacity: number; edge: boolean }> = {
   'warm-up': { fill: 'var(--c8)', opacity: 0.1, edge: false },
   fault: { fill: 'var(--c8)', opacity: 0.22, edge: false },
@@ -111,11 +109,9 @@ interface Axis {
   /** Milliseconds per axis unit, and the length of the whole axis in milliseconds. */
   unitMs: number;
   lastMs: number;
-  /** Chart width. */
   width: number;
 }
 
-/** Plot's default margin. */
 const MARGIN_RIGHT = 20;
 
 /** Adds the shades behind the marks, and makes room for their labels above the plot. */

@@ -166,7 +166,6 @@ const isSameDecision = (one: Verdict, other: Verdict): boolean =>
 
 /** Ways to count the same votes. The first is the definition. */
 interface Form {
-  /** Code of a difference. */
   code: CheckCode;
   /** Weights counted so far, of a weight rule. */
   counts?: Readonly<Counts>;

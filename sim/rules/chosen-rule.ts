@@ -43,11 +43,7 @@ const MODULE_BYTES = 65_536;
 const moduleEndings = ['.js', '.mjs'];
 const lineEndings = ['.yaml', '.yml', '.json'];
 
-/**
- * Returns the rule with the parameters, or the problem.
- *
- * @throws {ScenarioError} if the file is not YAML.
- */
+/** Returns the rule with parameters, or the problem. @throws {ScenarioError} if not YAML. */
 export async function chooseRule(
   named: string,
   parameters: GivenParameters = {},

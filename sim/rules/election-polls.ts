@@ -18,7 +18,6 @@ import type { RecordedPoll } from './recorded-polls.js';
 
 const endings = ['.soc', '.soi', '.toc', '.toi', '.pb'];
 
-/** Returns true if the name is that of a file with election data. */
 export const isElectionFile = (path: string): boolean =>
   endings.includes(extname(path).toLowerCase());
 

@@ -32,9 +32,7 @@ export interface PollSize {
   options: number;
 }
 
-/**
- * Largest random electorate. Special cases, such as ties, are more frequent in small electorates.
- */
+/** Largest random electorate. Special cases, such as ties, are more frequent in small ones. */
 const ELECTORS = 20;
 /** Attempts to draw a ballot that the rule accepts. */
 const ATTEMPTS = 16;

@@ -66,7 +66,6 @@ export interface RecountRow
   rules: RecountedBlock[];
 }
 
-/** Sums of one rule. */
 export interface RuleSums {
   rule: string;
   policy: string;
@@ -108,7 +107,6 @@ export interface Recount {
   voters: VoterSums[];
 }
 
-/** A recount with its source. */
 export interface DescribedRecount extends Recount {
   /** Folder or file. */
   source: string;
@@ -194,7 +192,6 @@ export class TieError extends Error {
     /** Name of the voter. */
     readonly voter: string,
     readonly rule: string,
-    /** Tied options. */
     readonly tie: readonly string[],
   ) {
     super(`tie: ${tie.join(', ')}; ${rule} accepts no ties`);

@@ -41,10 +41,7 @@ interface AssemblyOptions<W extends World, O extends Observer>
   worldOf(options: SocietyOptions): W;
 }
 
-/**
- * Creates the observer of a run.
- * @param ordinals agents' ordinals by id.
- */
+/** Creates the observer of a run. @param ordinals agents' ordinals by id. */
 export type ObserverOf<O extends Observer> = (
   agents: readonly MeasuredAgent[],
   startMs: number,

@@ -1,7 +1,4 @@
-/**
- * End of a run: its rules, its verdict, and the conditions in `length.until`, which interventions
- * use too.
- */
+/** End of a run: its rules, its verdict, and the conditions of `length.until` and interventions. */
 import type { Collector } from '../measure/collector.js';
 import { type Condition, conditionText, getConditions } from '../scenario/interventions.js';
 import type { Scenario } from '../scenario/schema/scenario.js';
@@ -110,10 +107,7 @@ const HEALING_PERIODS = 5;
 
 interface Watched {
   condition: Condition;
-  /**
-   * Time since which the condition holds, and closed blocks at that time; null while it does not
-   * hold.
-   */
+  /** Time since which the condition holds, and closed blocks then; null while it does not hold. */
   since: { at: number; closed: number } | null;
 }
 

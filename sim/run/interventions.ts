@@ -83,10 +83,7 @@ export class Interventions implements Intervening {
     this.#votes = new Votes(orders, this.#numbers, () => this.#there);
   }
 
-  /**
-   * Prepares the interventions. Call this before the run. `entryNow` returns the last applied
-   * entry.
-   */
+  /** Prepares the interventions. Call before the run. `entryNow` returns the last applied entry. */
   begin(world: Changeable, collector: Collector, entryNow: () => number): void {
     this.#world = world;
     this.#entryNow = entryNow;
@@ -205,10 +202,7 @@ export class Interventions implements Intervening {
   }
 }
 
-/**
- * Returns the first window boundary at or after the time. Windows start at multiples of their
- * length.
- */
+/** Returns the first window boundary at or after the time: a multiple of the window length. */
 function actsAt(startMs: number, { at_ms }: Intervention, windowMs: number): number {
   if (at_ms === undefined) return Number.POSITIVE_INFINITY;
   return Math.ceil((startMs + at_ms) / windowMs) * windowMs;

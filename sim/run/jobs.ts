@@ -35,9 +35,7 @@ interface JobOptions<T extends Job, R extends LastingResult = SimResult> {
 export interface JobRunnerOptions<T extends Job> extends JobOptions<T, LastingResult> {
   /** Called after each job. Returns true if the remaining jobs are unnecessary. */
   enough?: () => boolean;
-  /**
-   * Called if a task was done twice with different results, after `onDone` for the first result.
-   */
+  /** Called if a task was done twice with different results, after `onDone` for the first. */
   onDiffers?: (task: T, message: string) => void;
 }
 

@@ -37,9 +37,7 @@ export interface SimOptions {
    * and watching. Default: `full`.
    */
   log?: 'full' | 'none';
-  /**
-   * Hash of a block. The run ends when this block closes, and the result's `watched` is its status.
-   */
+  /** Hash of a block at whose closing the run ends. The result's `watched` is its status. */
   watch?: string;
   /** Time limit per script call in milliseconds of wall time. Default: 10 s. */
   scriptMs?: number;

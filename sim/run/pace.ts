@@ -118,9 +118,7 @@ export class Pace implements Control {
     return free || this.#signal?.aborted ? undefined : this.#wait();
   };
 
-  /**
-   * Awaited at the end of the run. A pending `until` pauses the run. Waits while the run is paused.
-   */
+  /** Awaited at the end of the run. A pending `until` pauses it. Waits while the run is paused. */
   over = async (): Promise<void> => {
     this.#over = true;
     if (this.#until !== null) this.#pause();

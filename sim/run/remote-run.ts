@@ -306,10 +306,7 @@ async function blocksSince(client: NetworkClient, sinceMs: number): Promise<Bloc
   return blocks;
 }
 
-/**
- * Returns the number of electors of each block. If all votes weigh 1, this is the electorate of the
- * tally.
- */
+/** Returns the number of electors of each block: the tally's electorate if all votes weigh 1. */
 async function electorsOf(client: NetworkClient, blocks: readonly BlockView[]) {
   const { weights } = await client.meta();
   if (weights === 'equal') {

@@ -103,10 +103,7 @@ export interface SimResult extends Partial<Provenance> {
    */
   digest: string;
   log_digest: string;
-  /**
-   * Digest of all commands with their outcomes, equal with and without a log. Absent for a run on a
-   * server.
-   */
+  /** Digest of all commands with outcomes, equal with and without a log. Absent on a server. */
   trace_digest?: string;
   measures: Measures;
   /** Figures by message kind, as in messages.csv. */
@@ -117,9 +114,7 @@ export interface SimResult extends Partial<Provenance> {
   reported: Reported;
   /** Figures by group, as in groups.csv. */
   groups: Row<'groups.csv'>[];
-  /**
-   * Number of log entries, including genesis. On a server, the number of entries during the run.
-   */
+  /** Number of log entries, including genesis. On a server, the number during the run. */
   entries: number;
   events: number;
   /** Number of verified signatures. */
@@ -128,9 +123,7 @@ export interface SimResult extends Partial<Provenance> {
   /** Number of requests that were not applied, by reason. */
   refused: Record<string, number>;
   virtual_ms: number;
-  /**
-   * End of the warm-up in milliseconds of run time; 0 without a warm-up, null if it did not end.
-   */
+  /** End of the warm-up in milliseconds of run time; 0 without one, null if it did not end. */
   measured_from_ms: number | null;
   wall_ms: number;
   votes_per_s: number;
@@ -157,11 +150,9 @@ interface RunEnd extends Pick<SimResult, 'seed' | 'scenario' | 'verdict' | 'ende
   endMs: number;
   /** Start of the run from performance.now(). */
   started: number;
-  /** Provenance of the build. */
   made: Provenance | undefined;
 }
 
-/** Figures taken from the network. */
 type NetworkFigures = Pick<
   SimResult,
   'verifier' | 'digest' | 'log_digest' | 'entries' | 'events' | 'verified' | 'commits'
@@ -213,7 +204,6 @@ export function createResult(end: RunEnd, network: NetworkFigures): SimResult {
   };
 }
 
-/** Returns a local network's figures. */
 export function getNetworkFigures(
   network: Network | UnrecordedNetwork,
   { kind, verified }: { kind: VerifierKind; verified(): number },

@@ -33,17 +33,10 @@ import {
 import type { Tables } from './output.js';
 import { createResult, type EndedBy, getNetworkFigures, type SimResult } from './result.js';
 
-/**
- * Thrown when a run is aborted. Entries up to `seq` are durable, in `out/network` if `out` was
- * given.
- */
+/** Thrown if a run is aborted. Entries up to `seq` are durable, in `out/network` if given. */
 export class Interrupted extends Error {
   override name = 'Interrupted';
-  /**
-   * @param seq last durable entry.
-   *
-   * @internal
-   */
+  /** @param seq last durable entry. @internal */
   constructor(readonly seq: number) {
     super(`run interrupted after entry ${seq}`);
   }

@@ -77,11 +77,7 @@ function* readRuleFile({ consensus }: Scenario, folder: string | undefined): Pro
   delete rule.file;
 }
 
-/**
- * Loads the sandbox if the scenario's rule is a module, and checks the module.
- *
- * @throws {ScenarioError}
- */
+/** Loads the sandbox for a rule that is a module, and checks the module. @throws {ScenarioError} */
 export async function assertModule(scenario: Scenario): Promise<void> {
   if (scenario.consensus.policy !== 'module') return;
   await prepareRule(scenario.consensus);
@@ -145,9 +141,7 @@ function* fileProblems(member: string, file: string, folder: string | undefined,
   if (found && 'what' in found) yield at(member, found.what);
 }
 
-/**
- * Checks an MCP decider. A command and a URL are mutually exclusive, and each allows other members.
- */
+/** Checks an MCP decider. A command and a URL exclude each other, and allow other members. */
 function* mcpProblems({ command, url, env, key_env }: StrategyOf<'mcp'>): Problems {
   if (url === undefined) {
     if (command === undefined) yield at('command', missing('a command or a url'));

@@ -91,7 +91,6 @@ function namedFiles(scenario: Scenario): Named[] {
   return all;
 }
 
-/** Paths of all data files in the scenario. */
 export function dataFiles(scenario: Scenario): string[] {
   return namedFiles(scenario).map(({ file }) => file);
 }
@@ -166,10 +165,7 @@ function useElections(
   return { uses };
 }
 
-/**
- * Returns the scenario's producers with the options of blocks: as given, or those of the first
- * election.
- */
+/** Returns the producers with the options of blocks: as given, or those of the first election. */
 export function findOptions(
   { producers }: Pick<Scenario, 'producers'>,
   elections: ReadonlyMap<string, ReadElection>,
@@ -343,7 +339,6 @@ function quantileBetween(
   return times[below]! + share * (times[above]! - times[below]!);
 }
 
-/** Invalid line in a data file. */
 class BadLine extends Error {
   override name = 'BadLine';
 

@@ -160,8 +160,6 @@ function leavesOf(path: string): [string, TSchema][] {
   return Object.keys(properties).flatMap((name) => leavesOf(`${path}.${name}`));
 }
 
-/** Returns the schema of a settable value. */
 export const settable = (path: string): TSchema | undefined => settableSchemas.get(path);
 
-/** Returns the paths of all settable values. */
 export const settablePaths = (): string[] => [...settableSchemas.keys()];

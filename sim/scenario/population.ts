@@ -33,7 +33,6 @@ export interface Inhabitant {
 export const nameAgent = (personality: string, ordinal: number): string =>
   `${personality}-${ordinal}`;
 
-/** Sections that define the population. */
 export type PopulationSource = Pick<Scenario, 'population' | 'agents'>;
 
 /** Returns each group's size. A group without count and share takes the remaining agents. */
@@ -109,7 +108,6 @@ export class Ordinals {
   }
 }
 
-/** Start and duration. */
 export interface TimeSpan {
   readonly startMs: number;
   readonly overMs: number;
@@ -201,7 +199,6 @@ export function selectAgents(
   return [...hit].sort((a, b) => a - b);
 }
 
-/** Returns the agents that one selector selects. */
 export function drawAgents(scenario: Scenario, selector: Selector, stream: Stream): number[] {
   const { group, count, share } = selector;
   const pool = membersOf(scenario, group);

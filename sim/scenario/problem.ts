@@ -1,7 +1,4 @@
-/**
- * Problems in a scenario, each at a path such as `agents.town.share`, and changes to values at such
- * paths.
- */
+/** Problems in a scenario, at paths such as `agents.town.share`, and changes to such values. */
 import {
   type FailureSource,
   formatMessage,
@@ -26,7 +23,6 @@ export class ScenarioError extends Error {
   problem: Problem | null = null;
 }
 
-/** Creates an error with the text for its code. */
 export function scenarioError<K extends ScenarioCode>(
   code: K,
   values: MessageValues<(typeof scenarioMessages)[K]>,
@@ -75,7 +71,6 @@ export interface Problem {
   text: string;
 }
 
-/** Problem without its path. */
 export type Finding = Pick<Problem, 'code' | 'text'>;
 
 export function finding<K extends ProblemCode>(

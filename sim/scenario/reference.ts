@@ -87,7 +87,6 @@ function rowsOf(schema: Member, prefix: string): Row[] {
   });
 }
 
-/** Returns a table of the members of a schema. */
 export const memberTable = (schema: TSchema, prefix = ''): string =>
   table(rowsOf(asMember(schema), prefix));
 

@@ -28,7 +28,6 @@ export interface Twin {
 const FIRST_OPTION = 'reported.first_option';
 const PARAPHRASES = 3;
 
-/** Returns the twins of a scenario. */
 export function listTwins({ prompts }: Pick<Scenario, 'prompts'>): Twin[] {
   const { order = 'given', labels = 'names', paraphrase = 0, threat = 'none' } = prompts ?? {};
   const { persona } = prompts ?? {};
@@ -72,7 +71,6 @@ export interface AuditReport {
   effects: SurvivingEffect[];
 }
 
-/** Runs of one arm. */
 export type Arm = readonly Pick<
   RunRecord,
   'seed' | 'values' | 'verdict' | 'measures' | 'reported'
@@ -157,7 +155,6 @@ export function planAudit(
 const pathValue = (changes: readonly Change[], standard: number): unknown =>
   changes.find(([path]) => path === 'prompts.paraphrase')?.[1] ?? standard;
 
-/** Folder of an arm. */
 export const armFolder = (out: string, name: string): string => join(out, name);
 
 /** Reports an audit from the folders of its arms. */

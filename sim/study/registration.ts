@@ -97,10 +97,7 @@ function findEdit({ sha256, parts, files, models }: Registration): string | null
 export const seedFromBeacon = ({ sha256 }: Registration, value: string): string =>
   sha256Hex(`${sha256}/${value}`).slice(0, 32);
 
-/**
- * Compares a plan with its registration.
- * @returns the names of the changed parts.
- */
+/** Compares a plan with its registration. @returns the names of the changed parts. */
 export function findChanges(plan: Plan, registration: Registration): string[] {
   const now = registerStudy(plan, registration.beacon).parts;
   const names = Object.keys(now) as (keyof typeof now)[];

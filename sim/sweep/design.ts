@@ -1,7 +1,4 @@
-/**
- * Sweep design: its cells, their seeds, the baseline, and the validation of the design before the
- * first run.
- */
+/** Sweep design: its cells, their seeds, the baseline, and the checks before the first run. */
 import { getBounds, isMeasure, measures, OWN, parseOwn } from '../../report/shared/measures.js';
 import { sweepTables } from '../measure/dictionary.js';
 import { type Stream, Streams, shuffle } from '../rng.js';
@@ -143,9 +140,7 @@ export const STANDARD_LEVELS = 4;
 interface Trajectory {
   /** Factor values at each point. There is one point more than there are factors. */
   points: FactorValue[][];
-  /**
-   * Factor that changes before the next point, and the change as a fraction of the factor's range.
-   */
+  /** Factor that changes before the next point, and the change as a fraction of its range. */
   steps: { factor: number; by: number }[];
 }
 

@@ -92,10 +92,7 @@ export function hashFile(path: string): string {
   return hash.digest('hex');
 }
 
-/**
- * @throws {StoreError} `CORRUPT` if the file cannot be read, `UNREADABLE` if the copy cannot be
- * written.
- */
+/** @throws {StoreError} `CORRUPT` if the file is unreadable, `UNREADABLE` if the copy fails. */
 export function copyWhole(name: string, from: string, to: string, copy = name): void {
   fillWhole(to, copy, (file) => {
     for (const chunk of chunksOf(join(from, name))) file.write(chunk);
@@ -342,7 +339,6 @@ function makeUsable(path: string, inside?: string): void {
 const unusable = (path: string, cause: unknown): SweepError =>
   new SweepError('FOLDER_UNUSABLE', { path, reason: describeSystemError(cause) }, { cause });
 
-/** File format version. */
 export const FORMAT = 3;
 
 export type SweepHead = Provenance &
@@ -370,9 +366,7 @@ export function createSweepHead(plan: Plan, made: Provenance, shard?: Shard): Sw
 
 const headText = (head: SweepHead): string => `${JSON.stringify(head, null, 2)}\n`;
 
-/**
- * Returns null if all runs in the old sweep belong to the new sweep too; otherwise the difference.
- */
+/** Returns null if the old sweep's runs belong to the new sweep too; otherwise the difference. */
 function differenceOf(there: unknown, now: SweepHead): string | null {
   const old = there as Partial<SweepHead> | null;
   if (old?.format !== FORMAT) {

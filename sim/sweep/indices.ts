@@ -162,9 +162,7 @@ const DRAWS = 999;
 /** Smallest number of samples for which an interval is computed. */
 const LEAST = 4;
 
-/**
- * Computes estimates from samples, given by index. An index may occur several times or not at all.
- */
+/** Computes estimates from samples by index. An index may occur several times or not at all. */
 type Estimate = (drawn: Uint32Array) => (number | null)[];
 
 /**

@@ -248,7 +248,6 @@ function assertSameBuild({ path, head }: ShardFolder, made: Provenance): void {
   throw new SweepError('DIFFERENT_BUILD', { path, member, there, here });
 }
 
-/** Shard folder. */
 interface ShardFolder {
   path: string;
   head: ShardHead;
@@ -285,10 +284,7 @@ function readHead(path: string): ShardHead {
   throw sweepDataError('SWEEP_FILE_INVALID', { path: file, reason: problem });
 }
 
-/**
- * Checks a head. A sweep writes a complete scenario, so completing the scenario again must not
- * change it.
- */
+/** Checks a head. A sweep writes a complete scenario: completing it again must not change it. */
 function findHeadProblem({ scenario, cells, shard }: SweepHead): string | null {
   const again = complete(scenario);
   if ('problems' in again) {

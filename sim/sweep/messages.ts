@@ -30,11 +30,7 @@ const sweepMessages = {
   RUNS_MISSING: 'incomplete shards: {shards} (missing runs: {runs}); nothing was merged',
 } as const satisfies MessageTable;
 
-/**
- * Problems with the folders of sweeps and shards. A user can correct all of them.
- *
- * @useDeclaredType
- */
+/** Problems with folders of sweeps and shards. A user can correct all of them. @useDeclaredType */
 export type SweepErrorCode = keyof typeof sweepMessages;
 
 /** Thrown when a sweep's or shard's folder cannot be used as requested. A user can correct this. */
@@ -54,7 +50,6 @@ export class SweepError<Code extends SweepErrorCode = SweepErrorCode> extends Fa
   }
 }
 
-/** Errors of a sweep's files. */
 export const sweepDataError = defineStoreErrors({
   CORRUPT: {
     SEAL_INVALID: `invalid line {line} in {path};

@@ -28,10 +28,7 @@ import {
 } from './design.js';
 import { allResponses, firstReplicates } from './stopping.js';
 
-/**
- * Size limits. Larger sweeps are assumed to be typing errors. Every cell is validated before the
- * first run.
- */
+/** Size limits. Larger sweeps are probably typing errors, and every cell is validated first. */
 const LARGEST = { cells: 100_000, runs: 1_000_000 } as const;
 /** Limit given by the scenario schema. */
 const LONGEST_SEED = 100;
@@ -94,7 +91,6 @@ export function planSweep(file: string, options: PlanOptions = {}): Plan {
   return planScenario(loadScenario(file, changesOf(options)));
 }
 
-/** Plans a loaded scenario's sweep. */
 export function planScenario({ scenario, raw, folder }: Loaded): Plan {
   const { sweep } = scenario;
   if (!sweep)
@@ -199,9 +195,7 @@ const filesOf = (scenario: Scenario): string[] => [
   ...dataFiles(scenario),
 ];
 
-/**
- * Yields the runs accepted by `wanted`, in order. Each cell is completed again when its turn comes.
- */
+/** Yields the runs accepted by `wanted`, in order. Completes each cell again at its turn. */
 export function* generateTasks(
   plan: Plan,
   replicatesOf: (cell: number) => number,
@@ -273,10 +267,7 @@ export interface Shard {
 /** Returns true if a run belongs to the shard. */
 export type Share = (key: string, replicate: number) => boolean;
 
-/**
- * Returns a function from a run to its shard's index, or to null for a run that is not in the
- * sweep.
- */
+/** Returns a function from a run to its shard's index, or null for a run outside the sweep. */
 export function isDealtTo(
   { sweep, keys }: Pick<Plan, 'sweep' | 'keys'>,
   of: number,

@@ -166,7 +166,6 @@ export function* generateRuns({
   }
 }
 
-/** Counts the planned and the completed runs. */
 export function countRuns(kept: KeptRuns, extent: Extent) {
   const counted = { planned: 0, completed: 0 };
   for (const { key, replicate } of generateRuns(extent)) {
@@ -176,7 +175,6 @@ export function countRuns(kept: KeptRuns, extent: Extent) {
   return counted;
 }
 
-/** Cell with all its runs. */
 interface FinishedCell {
   cell: Cell;
   /** Number of runs in all previous cells. */

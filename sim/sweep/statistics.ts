@@ -31,10 +31,7 @@ export interface Statistics {
 export const toIntervalKind = (measure: MeasureKind): IntervalKind =>
   measure === 'share' ? 'share' : 't_log';
 
-/**
- * Interval functions by method. A sample without spread has no interval, except for a share, which
- * is bounded.
- */
+/** Interval functions by method. Without spread there is none, except for a share (bounded). */
 const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval | null> = {
   wilson: (moments, level) => wilson(moments.mean, moments.n, level),
   share: clusteredShare,

@@ -119,10 +119,7 @@ export async function sweep(plan: Plan, options: SweepOptions): Promise<SweepRes
   }
 }
 
-/**
- * Checks determinism. If the first run fails, the sweep reports the failure, so it is not reported
- * here.
- */
+/** Checks determinism. A failed first run is not reported here, because the sweep reports it. */
 async function firstDiffers(
   { plan, replicates, share }: Extent<Plan>,
   worker: JobWorker,

@@ -86,9 +86,7 @@ export class EventCalls {
     return this.#options.agents.filter((agent) => isHere(agent, runMs));
   }
 
-  /**
-   * Schedules producers in an open schedule. They wait a random time, so that few propose at once.
-   */
+  /** Schedules producers in an open schedule, after a random time so that few propose at once. */
   #scheduleProducers(talk: Talk, at: number): void {
     if (this.#world.scenario.producers.schedule !== 'open') return;
     const { agents, behaviour } = this.#options;

@@ -51,7 +51,6 @@ export interface Gateway {
   close(): void;
 }
 
-/** Server failures. */
 const remoteMessages = {
   UNUSABLE: 'cannot use {url}: {detail}; check that a folkmoot server runs there',
   RESTARTED: 'the network at {url} has a new history; restart the run',
@@ -76,7 +75,6 @@ export class RemoteError extends Failure {
   }
 }
 
-/** Creates an error with the text for its code. */
 export function remoteError<K extends RemoteCode>(
   code: K,
   values: MessageValues<(typeof remoteMessages)[K]>,

@@ -281,9 +281,7 @@ export interface Talk extends BlockTalk {
   readonly receivedAt: Float64Array;
   openingBytes: number;
   closingBytes: number;
-  /**
-   * Time of each agent's accepted vote; 0 without a vote. `voteNames`: names of the vote messages.
-   */
+  /** Time of each agent's accepted vote; 0 without one. `voteNames`: names of vote messages. */
   readonly votedAt: Float64Array;
   readonly decisions: Uint8Array;
   readonly voteNames: Uint32Array;

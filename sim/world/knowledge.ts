@@ -78,7 +78,6 @@ export class Knowledge {
     if (this.#contents.size > CONTENTS && oldest !== undefined) this.#contents.delete(oldest);
   }
 
-  /** Learns an event that happened at `at` because of `cause`. */
   learn(event: Event, at: number, cause: Cause | null): void {
     if (event.type === 'block_validation') this.#vote(event.data, at, cause);
     else if (event.type === 'block_proposal') this.#propose(event, at);
@@ -283,10 +282,7 @@ interface Head extends Pick<KnownHead, 'hash' | 'choice' | 'standings'> {
 const none: readonly string[] = [];
 
 type Content = Required<Pick<ContentNote, 'soundness' | 'hasMeme' | 'transactions'>> & {
-  /**
-   * Number of earlier proposals. Absent for blocks from outside the scenario, which are numbered on
-   * arrival.
-   */
+  /** Number of earlier proposals. Absent for blocks from outside, which are numbered on arrival. */
   number?: number;
 };
 

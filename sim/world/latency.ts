@@ -121,7 +121,6 @@ export function createSampler(quantile: (place: number) => number): Sampler {
   };
 }
 
-/** Returns the minimum latency. */
 export function shortestMs(sampler: Sampler): number {
   return sampler(0);
 }

@@ -13,7 +13,6 @@ import { createLatencies, type Latencies, type LinkSource } from './latency.js';
 /** Network as an end of a link. */
 export const NETWORK = -1;
 
-/** Maximum window length. */
 const LONGEST_WINDOW_MS = 50;
 /** Retransmission interval of the event feed. */
 const RESEND_MS = 1_000;

@@ -173,9 +173,7 @@ export class LocalWorld extends Society {
     return end > this.now && end < horizon ? end : Number.POSITIVE_INFINITY;
   }
 
-  /**
-   * Returns the next event time, after applying the interventions due before that event's window.
-   */
+  /** Returns the next event time, after applying the interventions due before its window. */
   #nextWithin(horizon: number): number {
     for (;;) {
       // Interventions send between windows. What they sent may be due before the next call.
@@ -252,7 +250,6 @@ export class LocalWorld extends Society {
     return null;
   }
 
-  /** Keeps the requests that are admitted. */
   #admitted(sent: Sent[]): Arrival[] {
     let kept = 0;
     const { networkId } = this;
@@ -391,12 +388,10 @@ const alone = new Set<CommandKind>([
   'alliance_leave',
 ]);
 
-/** Admitted request. */
 interface Arrival extends Sent {
   admitted: Admitted;
 }
 
-/** Limits on a round. */
 interface RoundBounds {
   nextDeadline: number | null;
   /** Number of votes before the block may close; 0 if the block is closed. */

@@ -97,9 +97,7 @@ export function messageName(
   return mixSix(seed, codes[kind], block.place, block.number, by, number);
 }
 
-/**
- * Returns the size of a request's content and credentials, which does not depend on the transport.
- */
+/** Returns the size of a request's content and credentials, on any transport. */
 export function requestBytes(request: SignedRequest): number {
   const { body, file, public_key, target, timestamp, signature } = request;
   const words = public_key.length + target.length + timestamp.length + signature.length;

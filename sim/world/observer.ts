@@ -19,23 +19,18 @@ import type {
 } from '../agents/port.js';
 import type { MessageKind } from './messages.js';
 
-/**
- * Traffic type. Each message counts once. A duplicate in flight counts as duplicated, and can be
- * lost.
- */
+/** Traffic type. A message counts once. A duplicate in flight is duplicated, and can be lost. */
 export type Traffic = 'sent' | 'lost' | 'duplicated';
 
 /** `equivocation` means recorded as evidence, `duplicate` means already applied. */
 export type RefusedWhy = Reason | 'equivocation' | 'duplicate';
 
-/** Request that caused an event. */
 export interface Cause {
   /** Sender's ordinal. */
   from: number;
   /** Vote's note. Null if the accepted vote differs from the vote that the agent cast. */
   note: DecisionNote | null;
   memes: readonly string[];
-  /** Request size in bytes. */
   bytes: number;
   /** Meme text, if known. */
   text?: string | undefined;
@@ -48,9 +43,7 @@ export interface IgnoredCommand {
 }
 
 export interface Observer {
-  /**
-   * Receives an event. `at` is its Unix time in milliseconds. `cause` is null outside the scenario.
-   */
+  /** Receives an event at its Unix time in milliseconds. `cause` is null outside the scenario. */
   event(event: Event, at: number, cause: Cause | null): void;
   /** Receives a request that was not applied, with its Unix time in milliseconds. */
   refused(agent: number, kind: CommandKind, why: RefusedWhy, at: number): void;
@@ -67,7 +60,6 @@ export interface Observer {
   waited(count: number, ms: number): void;
 }
 
-/** Request with the agent's note. */
 export interface Outgoing {
   request: SignedRequest;
   note: DecisionNote | null;

@@ -66,9 +66,7 @@ export class Society implements Changeable {
   now: number;
   /** Number of requests that were not applied, by reason. */
   readonly refusals = new Map<string, number>();
-  /**
-   * Number of calls scheduled and of requests sent, per agent. Orders items due at the same time.
-   */
+  /** Number of calls scheduled and of requests sent, per agent. Orders simultaneous items. */
   readonly #scheduled: Uint32Array;
   readonly #requests: Uint32Array;
 
@@ -346,7 +344,6 @@ export class Society implements Changeable {
     this.#eventCalls.spread(event, at);
   }
 
-  /** Counts a lost request. */
   protected lost(kind: CommandKind, bytes: number): void {
     this.#options.observer.traffic(requestKinds[kind], 'lost', 1, bytes);
   }
@@ -367,13 +364,11 @@ export class Society implements Changeable {
   }
 }
 
-/** World components. */
 export interface SocietyOptions {
   scenario: Scenario;
   networkId: string;
   rule(): NetworkRule;
   agents: ScriptedAgent[];
-  /** Agents' ordinals by id. */
   ordinals: Ordinals;
   behaviour: Behaviour;
   /** True if votes are commands that become requests only when a log needs them. */

@@ -42,7 +42,6 @@ export class NoAnswer<K extends NoAnswerCode = NoAnswerCode> extends Error {
   }
 }
 
-/** A decider's response. */
 export interface DeciderResponse {
   /** JSON value. */
   value: unknown;
@@ -87,7 +86,6 @@ export class DeciderError extends Failure {
   }
 }
 
-/** Creates an error with the text for its code. */
 export function deciderError<K extends DeciderCode>(
   code: K,
   values: MessageValues<(typeof deciderMessages)[K]>,

@@ -34,7 +34,6 @@ const LONGEST_LINE_BYTES = 64 * 1_048_576;
 const CHUNK_BYTES = 1_048_576;
 const toDisk = promisify(fdatasync);
 
-/** Lookup key for a record. */
 export type Key = Pick<Recorded, 'agent' | 'kind' | 'number' | 'decider' | 'saw'>;
 
 interface Place {

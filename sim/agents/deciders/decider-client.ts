@@ -19,7 +19,6 @@ import {
   type Usage,
 } from './question.js';
 
-/** Outcome of a question. */
 export interface DecisionResult {
   answer?: Answer;
   failure?: { reason: FailureReason; detail: string };
@@ -49,7 +48,6 @@ export interface DeciderClientOptions {
   /** Secret values that must not be recorded. */
   secrets: readonly string[];
   ledger: Ledger;
-  /** Aborts all calls. */
   signal: AbortSignal;
   onNote(note: string): void;
 }

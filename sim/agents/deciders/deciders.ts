@@ -45,10 +45,7 @@ export interface DeciderOptions {
   record?: boolean;
   /** Path of the run's cassette. Default: `decisions.cassette` in `out`. */
   keep?: string;
-  /**
-   * Maximum number of calls by this process. A run that reaches the maximum ends, and can be
-   * continued.
-   */
+  /** Maximum number of calls by this process. A run that reaches it ends, and can be continued. */
   mostCalls?: number;
   /** Folder with answers of other runs, which are not asked again. New answers are added. */
   cache?: string;

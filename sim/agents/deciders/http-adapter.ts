@@ -140,9 +140,7 @@ function bare(content: string): string {
   return open && text.endsWith('```') ? text.slice(open.length, -'```'.length) : content;
 }
 
-/**
- * Fills in `{{question}}` and paths such as `{{view.block.soundness}}`. Non-strings become JSON.
- */
+/** Fills in `{{question}}` and paths like `{{view.block.soundness}}`. Non-strings become JSON. */
 function filled(template: string, question: Question): string {
   const known: Record<string, unknown> = { question: toPayload(question), ...toPayload(question) };
   return template.replace(/\{\{\s*([a-z_][\w.]*)\s*\}\}/g, (_, path: string) => {

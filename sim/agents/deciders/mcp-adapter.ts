@@ -131,9 +131,7 @@ class McpSession {
     return this.#client.request({ method: 'tools/call', params }, options);
   }
 
-  /**
-   * Lists the tools page by page. The client's own list method would compile the server's schemas.
-   */
+  /** Lists the tools page by page. The client's own method would compile the server's schemas. */
   async #expectTool(options: { signal: AbortSignal; timeout: number }): Promise<void> {
     const names: string[] = [];
     let cursor: string | undefined;
@@ -158,9 +156,7 @@ class McpSession {
     this.#fail(why);
   }
 
-  /**
-   * Attributes an SDK error to the pending question. Each session has at most one pending question.
-   */
+  /** Attributes an SDK error to the pending question; each session has at most one. */
   #heard(error: Error): void {
     if (/exceeded maximum size/.test(error.message)) {
       this.#broken(new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_MESSAGE_BYTES }));

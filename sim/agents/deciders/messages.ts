@@ -74,7 +74,6 @@ export const deciderMessages = {
     answers are saved; raise the limit and repeat the command (a sweep: add --resume)`,
 } as const satisfies MessageTable;
 
-/** Errors of a cassette. */
 export const cassetteError = defineStoreErrors({
   MISSING: {
     CASSETTE_NOT_FOUND:

@@ -130,7 +130,6 @@ function blockOf(agent: number, world: World, block: BlockTalk) {
   };
 }
 
-/** Size limit for an answer. */
 export const LARGEST_ANSWER_BYTES = 262_144;
 /** Size limit for an agent's memory as canonical JSON. */
 const LARGEST_MEMORY_BYTES = 8_192;

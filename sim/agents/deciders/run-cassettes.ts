@@ -235,7 +235,6 @@ class AnswerCache {
     return { ...key, view, calls: 0, cached: true, answer };
   }
 
-  /** Keeps the answer of a record. */
   keep({ answer, ...record }: Recorded): void {
     if (!answer) return;
     const name = this.#nameOf(record);

@@ -96,7 +96,6 @@ const MOST_SAMPLES = 20_000;
 const MOST_PARSED = 1_000;
 /** Remarks of an agent among which its latest statement is. Later ones may not have arrived. */
 const LATEST = 4;
-/** Limit on the reason of a vote. */
 const LONGEST_VOTE_REASON = 200;
 
 type Until = Deliberation['until'];
@@ -412,7 +411,6 @@ function parseOnce(agent: number, message: string, { topic, parsed }: Sample) {
   return seen;
 }
 
-/** True if agents with this strategy take part in deliberations. */
 const takesPart = (strategy: Wanted): boolean =>
   strategy.kind === 'mock' || strategy.kind === 'script' || isExternal(strategy);
 
@@ -469,7 +467,6 @@ function commonValue(values: readonly Stated[], tolerance: number) {
   return { value, count: values.filter(isNear).length };
 }
 
-/** Returns a value as a preference over the options of the block. */
 function toPreference(value: Stated, { kind }: Topic, { options }: BlockTalk): Preference {
   const place = (name: unknown) => options.indexOf(name as string);
   const named = (names: readonly unknown[]) => names.map(place).filter((at) => at >= 0);

@@ -28,11 +28,7 @@ import {
 import type { BlockTalk, ScriptedAgent, TalkContent, World } from '../port.js';
 
 type Commands = { [K in keyof typeof scriptCommands]: Static<(typeof scriptCommands)[K]> };
-/**
- * Command returned by a script function. The member `do` distinguishes commands.
- *
- * @useDeclaredType
- */
+/** Command returned by a script function. `do` distinguishes commands. @useDeclaredType */
 export type ScriptCommand = Commands[keyof Commands];
 
 export interface Doing {
@@ -72,9 +68,7 @@ function onBlock(
   };
 }
 
-/**
- * Implementations by command. Each validates its command and returns a function that performs it.
- */
+/** Implementations by command. Each validates it and returns a function that performs it. */
 const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () => void } = {
   vote({ decision, reason, ballot, block: hash }, doing) {
     const cast = ballot === undefined ? {} : { ballot: copyBallot(ballot, hash, doing) };
@@ -261,9 +255,7 @@ function plainData(value: unknown, what: string): TalkContent & { text: string }
 /** Nesting limit. Deeper values exceed the size limit. */
 const DEEPEST = LARGEST_DATA_BYTES / 2;
 
-/**
- * Describes the first value that JSON would drop, change or reject. Returns null if there is none.
- */
+/** Describes the first value that JSON would drop, change or reject; null if there is none. */
 function strangeIn(value: unknown, depth = 0): string | null {
   if (depth > DEEPEST) return 'a cycle, or too deep nesting';
   if (typeof value === 'number') return Number.isFinite(value) ? null : String(value);
@@ -300,7 +292,6 @@ const NamedBlock = Type.Optional(
   Type.String(about("hash of a block in voting; default: the call's block")),
 );
 
-/** Commands by name. */
 export const scriptCommands = {
   vote: command('vote', 'votes on the block', {
     decision: Stance('decision'),
@@ -416,8 +407,6 @@ export function oneLine(cause: unknown): string {
   return text.replace(/\s+/g, ' ').trim().slice(0, LONGEST);
 }
 
-/**
- * Formats an error. A script may throw any value, and formatting must not run the script's code.
- */
+/** Formats an error. A script may throw any value; formatting must not run the script's code. */
 const causeText = (cause: unknown): string =>
   typeof cause === 'string' ? cause : inspect(cause, { customInspect: false, depth: 1 });

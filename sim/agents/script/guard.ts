@@ -289,10 +289,7 @@ const workSlot = Symbol.for('folkmoot.script.work');
 const workHolder = globalThis as unknown as Record<symbol, (() => void) | undefined>;
 const runWork = new Script('globalThis[Symbol.for("folkmoot.script.work")]()');
 
-/**
- * Runs synchronous work with a time limit.
- * @throws {TookTooLong} at the limit. @throws the work's own error.
- */
+/** Runs synchronous work. @throws {TookTooLong} at the limit. @throws the work's own error. */
 export function runWithin(milliseconds: number, work: () => void): void {
   const outer = workHolder[workSlot];
   workHolder[workSlot] = work;

@@ -311,9 +311,7 @@ export function createView(
   return Object.freeze(view);
 }
 
-/**
- * Returns members only for alliances that concern the agent. Other alliances are hidden from it.
- */
+/** Returns members only for alliances that concern the agent; others are hidden from it. */
 function membersOf(agent: number, name: string, invited: string | undefined, world: World) {
   const own = name === invited || world.alliancesOf(agent).includes(name);
   return own ? Object.freeze([...world.membersOf(name)]) : noAgents;

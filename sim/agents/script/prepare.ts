@@ -13,7 +13,6 @@ import { fileBounds, readBounded } from '../../../engine/store/folder.js';
 import { fileInside } from '../../scenario/files.js';
 import { isContained } from './realm.js';
 
-/** One file of a prepared module. */
 interface PreparedFile {
   /** SHA-256 of the file as it was read. */
   sha256: string;

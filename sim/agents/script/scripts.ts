@@ -121,9 +121,7 @@ export class Scripts {
     }
   }
 
-  /**
-   * Calls a function and performs its commands. Returns false if the module has no such function.
-   */
+  /** Calls a function and performs its commands. Returns false if the module has none. */
   #ask(
     { path, functions, notes }: Followed,
     name: CalledFunction,

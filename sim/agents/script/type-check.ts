@@ -96,9 +96,7 @@ function writeProject(work: string, modules: readonly string[], folder: string):
 /** Matches a line of compiler output. Continuation lines are ignored. */
 const PROBLEM = /^(.+?)\((\d+),\d+\): error (TS\d+): (.*)$/;
 
-/**
- * Errors about Node modules whose types are not installed. These are not problems in the script.
- */
+/** Errors about Node modules without installed types. These are not problems in the script. */
 const unknownNode: ReadonlySet<string> = new Set(['TS2580', 'TS2591']);
 
 function problemsIn(

@@ -17,7 +17,6 @@ export const about = (description: string) => ({ description });
 export const Share = (description: string, standard?: number) =>
   numberFrom(0, 1, `share ${description}`, standard);
 
-/** One of several names. */
 export const OneOf = <const Names extends string[]>(
   names: readonly [...Names],
   standard: Names[number],
@@ -42,11 +41,9 @@ export const Seed = (maxLength: number, description: string, standard?: string) 
     ),
   );
 
-/** Names of a block's options. */
 export const OptionNames = (description: string) =>
   Type.Array(OptionName, { minItems: 2, maxItems: OPTIONS, uniqueItems: true, description });
 
-/** Number within bounds. */
 export const numberFrom = (
   minimum: number,
   maximum: number,
@@ -58,7 +55,6 @@ export const numberFrom = (
     ...(standard === undefined ? {} : { default: standard }),
   });
 
-/** Integer within bounds. */
 export const integerFrom = (
   minimum: number,
   maximum: number,
@@ -100,7 +96,6 @@ export interface PlainSchema extends TSchema {
   additionalProperties?: unknown;
 }
 
-/** Returns the schema at a path, or undefined if the path is unknown. */
 export function findSchema(schema: TSchema, path: readonly string[]): TSchema | undefined {
   let at: PlainSchema | undefined = schema as PlainSchema;
   for (const step of path) at = /^\d+$/.test(step) && at?.items ? at.items : memberOf(at, step);

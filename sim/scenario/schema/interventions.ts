@@ -155,7 +155,6 @@ const shared = {
   ),
 };
 
-/** Names of the moments. */
 export const moments = ['at_ms', 'at_entry', 'at_height', 'at_condition'] as const;
 
 const action = <K extends string, P extends TProperties>(kind: K, text: string, own: P) =>

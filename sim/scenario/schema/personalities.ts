@@ -17,9 +17,7 @@ export interface Personality {
   threshold: number;
   /** Share of sound transactions in the agent's blocks. */
   care: number;
-  /**
-   * Share of received blocks about which the agent posts a meme, and share of votes with a remark.
-   */
+  /** Share of received blocks that the agent posts a meme about, and of votes with a remark. */
   memes: number;
   remarks: number;
   /** Share of occasions on which the agent invites, and share of invitations that it accepts. */
@@ -166,7 +164,6 @@ interface Bounds {
   maximum: number;
 }
 
-/** Returns a trait's allowed range. */
 export const getTraitBounds = (name: keyof Traits): Bounds =>
   (Traits.properties[name] as unknown as { anyOf: [Bounds] }).anyOf[0];
 

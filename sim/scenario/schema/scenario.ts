@@ -37,9 +37,7 @@ const columnName = definePattern(
   'a name of 1 to 32 lower-case letters, digits or underscores, with a letter first',
 );
 
-/**
- * Factor that a sweep varies. `path` is a path such as `agents.town.share` or `faults.0.length_ms`.
- */
+/** Factor that a sweep varies, at a path such as `agents.town.share` or `faults.0.length_ms`. */
 export const Factor = Type.Object(
   {
     path: Text(200, 'such as agents.town.share'),

@@ -7,9 +7,7 @@ import type { ScriptFunction, ScriptModule } from 'folkmoot/sim';
 
 /** Units of an opinion: the difference between the first opinions of two agents. */
 const UNIT = 1_000_000_000;
-/**
- * Rounds are longer than the latency, so that opinions arrive in the round in which they are sent.
- */
+/** Rounds are longer than the latency, so opinions arrive in the round in which they are sent. */
 const START_MS = 5_000;
 const ROUND_MS = 100;
 /** An agent decides its opinion after this round, and agrees with opinions that differ less. */
@@ -48,10 +46,7 @@ export const wake: ScriptFunction = (view) => {
   ];
 };
 
-/**
- * Rounds the mean to the nearest integer. All terms are integers below 2^53, so the result is
- * exact.
- */
+/** Rounds the mean to the nearest integer. All terms are integers below 2^53, so it is exact. */
 function mean({ me, agentsOf, parameters }: Parameters<ScriptFunction>[0], notes: Notes): number {
   const rows = parameters.weights as number[][] | undefined;
   const place = (agent: number) => agentsOf(me.group).indexOf(agent);

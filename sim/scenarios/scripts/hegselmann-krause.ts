@@ -11,9 +11,7 @@ const UNIT = 1_000_000_000;
 const START_MS = 5_000;
 const ROUND_MS = 200;
 
-/**
- * Opinions after a round, by place in the group. Two rounds are kept: the last and the current one.
- */
+/** Opinions after a round, by place in the group. Two rounds are kept: last and current. */
 type Board = number[][];
 
 export const start: ScriptModule['start'] = ({ nowMs, me, agentsOf, memory }) => {
@@ -37,10 +35,7 @@ export const wake: ScriptFunction = ({ memory, shared, me, agentsOf, note, param
   return round < Number(parameters.rounds) ? { do: 'wake', ms: ROUND_MS, note: round + 1 } : null;
 };
 
-/**
- * Rounds the mean to the nearest integer. All terms are integers below 2^53, so the result is
- * exact.
- */
+/** Rounds the mean to the nearest integer. All terms are integers below 2^53, so it is exact. */
 function meanNear(own: number, bound: number, opinions: readonly number[]): number {
   let [sum, near] = [0, 0];
   for (const opinion of opinions) {
