@@ -317,66 +317,45 @@ export const operatorRoutes = {
   },
 } as const satisfies Readonly<Record<string, Declared>>;
 
+const documentOf = (path: string, id: string, summary: string, type: string): Declared => ({
+  ...{ path, id, tag: 'documents', summary, extension: true },
+  content: { [type]: type === 'application/json' ? Type.Object({}) : Type.String() },
+  reasons: [],
+});
+
+const [json, html, script] = ['application/json', 'text/html', 'text/javascript'] as const;
+
 export const documentRoutes = {
-  openapi: {
-    path: '/openapi.json',
-    id: 'getOpenapi',
-    tag: 'documents',
-    summary: 'This document',
-    extension: true,
-    content: { 'application/json': Type.Object({}) },
-    reasons: [],
-  },
-  asyncapi: {
-    path: '/asyncapi.json',
-    id: 'getAsyncapi',
-    tag: 'documents',
-    summary: 'The WebSocket interface, as AsyncAPI',
-    extension: true,
-    content: { 'application/json': Type.Object({}) },
-    reasons: [],
-  },
-  docs: {
-    path: '/docs',
-    id: 'getReferencePage',
-    tag: 'documents',
-    summary: 'Reference page of this document',
-    extension: true,
-    content: { 'text/html': Type.String() },
-    reasons: [],
-  },
-  docs_socket: {
-    path: '/docs/socket',
-    id: 'getSocketPage',
-    tag: 'documents',
-    summary: 'Reference page of the WebSocket interface',
-    extension: true,
-    content: { 'text/html': Type.String() },
-    reasons: [],
-  },
-  docs_theme: {
-    path: '/docs/theme.js',
-    id: 'getReferencePageTheme',
-    tag: 'documents',
-    summary: 'Theme script of the reference pages',
-    extension: true,
-    content: { 'text/javascript': Type.String() },
-    reasons: [],
-  },
-  docs_viewer: {
-    path: '/docs/rapidoc-min.js',
-    id: 'getReferencePageViewer',
-    tag: 'documents',
-    summary: 'Viewer script of the reference page',
-    extension: true,
-    content: { 'text/javascript': Type.String() },
-    reasons: [],
-  },
+  openapi: documentOf('/openapi.json', 'getOpenapi', 'This document', json),
+  asyncapi: documentOf(
+    '/asyncapi.json',
+    'getAsyncapi',
+    'The WebSocket interface, as AsyncAPI',
+    json,
+  ),
+  docs: documentOf('/docs', 'getReferencePage', 'Reference page of this document', html),
+  docs_socket: documentOf(
+    '/docs/socket',
+    'getSocketPage',
+    'Reference page of the WebSocket interface',
+    html,
+  ),
+  docs_theme: documentOf(
+    '/docs/theme.js',
+    'getReferencePageTheme',
+    'Theme script of the reference pages',
+    script,
+  ),
+  docs_viewer: documentOf(
+    '/docs/rapidoc-min.js',
+    'getReferencePageViewer',
+    'Viewer script of the reference page',
+    script,
+  ),
 } as const satisfies Readonly<Record<string, Declared>>;
 
 const pageOf = (path: string, id: string, summary: string): Declared => ({
-  ...{ path, id, tag: 'documents', summary, extension: true },
-  content: { 'text/html': Text },
+  ...documentOf(path, id, summary, html),
   reasons: ['UNKNOWN_ROUTE'],
 });
 
