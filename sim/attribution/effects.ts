@@ -91,13 +91,18 @@ export function detectableWith(pairs: number, level: number): number | null {
   let least = 1;
   while (least <= pairs && mcNemar(0, least) > level) least += 1;
   if (least > pairs) return null;
+  return bisect((share) => atLeast(least, pairs, share) < POWER).high;
+}
+
+/** Narrows the range from 0 to 1 to the border above which `isBelow` is false, in 40 steps. */
+function bisect(isBelow: (share: number) => boolean): { low: number; high: number } {
   let [low, high] = [0, 1];
   for (let step = 0; step < 40; step += 1) {
     const middle = (low + high) / 2;
-    if (atLeast(least, pairs, middle) >= POWER) high = middle;
-    else low = middle;
+    if (isBelow(middle)) low = middle;
+    else high = middle;
   }
-  return high;
+  return { low, high };
 }
 
 /**
@@ -134,12 +139,7 @@ const NOTHING = 1e-20;
 /** One-sided Clopper-Pearson bounds (1934) for a share. */
 function exactEnds(hits: number, trials: number, error: number): { low: number; high: number } {
   const where = (isBelow: (share: number) => boolean) => {
-    let [low, high] = [0, 1];
-    for (let step = 0; step < 40; step += 1) {
-      const middle = (low + high) / 2;
-      if (isBelow(middle)) low = middle;
-      else high = middle;
-    }
+    const { low, high } = bisect(isBelow);
     return (low + high) / 2;
   };
   return {
@@ -161,13 +161,7 @@ export function equivalence({ pairs, only_with, only_without }: Pairs, margin: n
     return more.high - less.low < margin && less.high - more.low < margin;
   };
   if (!isWithin(1)) return 1;
-  let [low, high] = [0, 1];
-  for (let step = 0; step < 40; step += 1) {
-    const middle = (low + high) / 2;
-    if (isWithin(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
+  return bisect((error) => !isWithin(error)).high;
 }
 
 /** Number of pairs at each look. The number doubles from look to look. */

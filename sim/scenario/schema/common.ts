@@ -44,27 +44,15 @@ export const Seed = (maxLength: number, description: string, standard?: string) 
 export const OptionNames = (description: string) =>
   Type.Array(OptionName, { minItems: 2, maxItems: OPTIONS, uniqueItems: true, description });
 
-export const numberFrom = (
-  minimum: number,
-  maximum: number,
-  description: string,
-  standard?: number,
-) =>
-  Type.Number({
-    ...{ minimum, maximum, description },
-    ...(standard === undefined ? {} : { default: standard }),
-  });
+const within = (minimum: number, maximum: number, description: string, standard?: number) => ({
+  ...{ minimum, maximum, description },
+  ...(standard === undefined ? {} : { default: standard }),
+});
 
-export const integerFrom = (
-  minimum: number,
-  maximum: number,
-  description: string,
-  standard?: number,
-) =>
-  Type.Integer({
-    ...{ minimum, maximum, description },
-    ...(standard === undefined ? {} : { default: standard }),
-  });
+export const numberFrom = (...bounds: Parameters<typeof within>) => Type.Number(within(...bounds));
+
+export const integerFrom = (...bounds: Parameters<typeof within>) =>
+  Type.Integer(within(...bounds));
 
 /** Uplink rate. One kilobit per second is one bit per millisecond. */
 export const UplinkKbps = (description: string) =>
