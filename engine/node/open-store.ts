@@ -28,15 +28,7 @@ import { encodeStep } from './encode.js';
 import { IndexWriter, toIndexItem } from './entry-index.js';
 import { Overlay } from './views.js';
 
-interface OpenStoreOptions extends ArchiveOptions {
-  path?: string;
-  memory?: boolean | 'state';
-  genesis: GenesisOptions;
-  freeSpaceBytes?: number;
-  order?: { log: string; epoch: string };
-  host?: HostClock;
-  openDisk?: (path: string) => Store;
-}
+type OpenStoreOptions = Omit<NetworkOptions, 'verifier' | 'clock' | 'onFatal'>;
 
 export interface OpenedStore {
   store: Store;

@@ -78,19 +78,14 @@ export const TransactionBody = Type.Object({
   signature: Signature,
 });
 
+const StateMembers = Type.Record(Type.String({ pattern: stateKey }), Type.Unknown(), {
+  maxProperties: 1000,
+  additionalProperties: false,
+});
+
 export const StateDiff = Type.Object({
-  additions: Type.Optional(
-    Type.Record(Type.String({ pattern: stateKey }), Type.Unknown(), {
-      maxProperties: 1000,
-      additionalProperties: false,
-    }),
-  ),
-  deletions: Type.Optional(
-    Type.Record(Type.String({ pattern: stateKey }), Type.Unknown(), {
-      maxProperties: 1000,
-      additionalProperties: false,
-    }),
-  ),
+  additions: Type.Optional(StateMembers),
+  deletions: Type.Optional(StateMembers),
 });
 
 export const MemeContent = Type.Object({
@@ -162,18 +157,12 @@ export const requestSchemas = {
 
 /** Bodies without their signatures, for validation. */
 export const unsigned = {
-  register: RegisterBody,
-  status: StatusBody,
+  ...requestSchemas,
   vote: Type.Omit(VoteBody, ['signature']),
   propose: Type.Object({
     ...Type.Omit(ProposalBody, ['signature', 'transactions']).properties,
     transactions: Type.Array(UnsignedTransaction, { maxItems: 1000 }),
   }),
-  meme: MemeForm,
-  discuss: DiscussBody,
-  alliance_propose: AllianceProposeBody,
-  alliance_respond: AllianceRespondBody,
-  alliance_leave: AllianceLeaveBody,
 } as const;
 
 export type RequestBody = { [K in keyof typeof unsigned]: Static<(typeof unsigned)[K]> };
