@@ -347,8 +347,8 @@ const finalCodes: ReadonlySet<number> = new Set([1009, 4400, 4403, 4405, 4409, 4
 const UNAUTHENTICATED = 4401;
 const tooFast: ReadonlySet<number> = new Set([4429, 4430]);
 
-function backoffMs(failures: number, random: () => number = Math.random): number {
-  return random() * Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
+function backoffMs(failures: number): number {
+  return Math.random() * Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(failures, 16));
 }
 
 /** Returns the delay before a retry in milliseconds, or null for a permanent failure. */

@@ -28,12 +28,7 @@ export function asyncapiDocument(): Part {
 }
 
 /** An item in the list that `tools/bundle.mjs` writes alongside the files. */
-interface Listed {
-  file: string;
-  type: string;
-  digest: string;
-  immutable: boolean;
-}
+type Listed = Pick<ServedFile, 'type' | 'digest' | 'immutable'> & { file: string };
 const endings: Record<Coding, string> = { br: '.br', gzip: '.gz', identity: '' };
 
 /** Returns a list's files, by name. @param policy content security policy for the HTML files */

@@ -40,7 +40,7 @@ function addCheck(rule: CliCommand): void {
     .command('check')
     .description('check a rule with random polls')
     .argument('<rule>', ruleSyntax)
-    .addOption(parameterOption('parameter of the rule'))
+    .addOption(parameterOption())
     .option('--seed <text>', 'random seed for the polls', '1')
     .option('--polls <n>', 'number of polls', integer(1, 1_000_000), 200)
     .option('--json', 'print one JSON object')

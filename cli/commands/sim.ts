@@ -83,7 +83,7 @@ export function simCommand(): CliCommand {
       'factor of wall time (default: 10 with --watch, 1 with --url)',
       watchedSpeed,
     )
-    .addOption(watchOption('the run').conflicts(['url', 'checkDeterminism']))
+    .addOption(watchOption().conflicts(['url', 'checkDeterminism']))
     .addOption(scriptSeconds())
     .addOptions([...uiServerOptions(), ...deciderOptions()])
     .option('--json', 'print one JSON object')

@@ -7,8 +7,8 @@ import { typed } from './options.js';
 export const ruleSyntax = 'rule name, module (.js, .mjs) or lines (.yaml, .json)';
 
 /** Option for parameters, which may be repeated, and whose value may be a comma-separated list. */
-export const parameterOption = (text: string): Option =>
-  new Option('--parameter <name=n>', `${text}, may be repeated`).argParser(
+export const parameterOption = (): Option =>
+  new Option('--parameter <name=n>', 'parameter of the rule, may be repeated').argParser(
     typed<GivenParameters>(
       { type: 'array', items: { type: 'string', pattern: parameterPattern.source } },
       (value, before) => ({ ...before, ...parseParameters(value) }),

@@ -25,8 +25,8 @@ export interface WatchFlags extends UiServerFlags {
   watch?: true | 'paused';
 }
 
-export const watchOption = (what: string): Option =>
-  new Option('--watch [how]', `show ${what} on a live page (=paused: wait for start)`)
+export const watchOption = (): Option =>
+  new Option('--watch [how]', 'show the run on a live page (=paused: wait for start)')
     // Commander treats the next argument as the value.
     .argParser(
       typed({ const: 'paused' }, (text): string | boolean => {

@@ -92,12 +92,7 @@ function count(voters: readonly VoteCounts[], one: Uint8Array, other: Uint8Array
   }
 }
 
-interface Agent {
-  index: number;
-  agent_id: string;
-  name: string;
-  group: string;
-}
+type Agent = Omit<VoterDifference, keyof VoteCounts> & { index: number };
 
 /** Returns the scenario's agents. Agents outside the scenario are added when they vote. */
 async function agentsOf(...folders: string[]): Promise<Map<string, Agent>> {

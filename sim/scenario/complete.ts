@@ -61,7 +61,7 @@ function* readRuleFile({ consensus }: Scenario, folder: string | undefined): Pro
   const { rule } = consensus;
   if (rule?.file === undefined) return;
   const path = 'consensus.rule.file';
-  if (rule.source !== undefined) yield at('consensus.rule', onlyOne('file and source', 'them'));
+  if (rule.source !== undefined) yield at('consensus.rule', onlyOne('file and source'));
   if (consensus.policy !== 'module') {
     const advice = 'remove consensus.rule, for example by --set consensus.rule=null';
     yield at(path, onlyWith(`policy module; ${advice}`));
@@ -148,7 +148,7 @@ function* mcpProblems({ command, url, env, key_env }: StrategyOf<'mcp'>): Proble
     if (key_env !== undefined) yield at('key_env', onlyWith('a url; use env'));
     return;
   }
-  if (command !== undefined) yield at('url', onlyOne('command and url', 'them'));
+  if (command !== undefined) yield at('url', onlyOne('command and url'));
   if (env.length > 0) yield at('env', onlyWith('a command; use key_env'));
   yield* urlProblems(url);
 }
@@ -230,7 +230,7 @@ function* latencyProblems(latency: Latency, path: string): Problems {
   yield at(`${path}.file`, missing(`a CSV file with distribution ${latency.distribution}`));
 }
 
-const onlyOne = (given: string, names: string) => finding('EXPECTED_ONE', { given, names });
+const onlyOne = (given: string) => finding('EXPECTED_ONE', { given, names: 'them' });
 
 function* nameProblems({ agents }: Scenario): Problems {
   const seen = new Set<string>();
@@ -243,7 +243,7 @@ function* nameProblems({ agents }: Scenario): Problems {
 function* sizeProblems(scenario: Scenario): Problems {
   const { agents, population } = scenario;
   const both = agents.findIndex(({ count, share }) => count !== undefined && share !== undefined);
-  if (both >= 0) yield at(`agents.${both}`, onlyOne('count and share', 'them'));
+  if (both >= 0) yield at(`agents.${both}`, onlyOne('count and share'));
   if (!Number.isFinite(population)) {
     yield at('population', missing('a number, because a group has no count'));
   }
@@ -302,7 +302,7 @@ function* untilProblems({ length, agents }: Scenario): Problems {
 function* warmupProblems({ measure, length }: Scenario): Problems {
   const { warmup_ms, warmup_blocks } = measure;
   if (warmup_ms !== undefined && warmup_blocks !== undefined) {
-    yield at('measure', onlyOne('warmup_ms and warmup_blocks', 'them'));
+    yield at('measure', onlyOne('warmup_ms and warmup_blocks'));
   }
   const { virtual_ms = Number.POSITIVE_INFINITY, blocks = Number.POSITIVE_INFINITY } = length;
   if (warmup_ms !== undefined && warmup_ms >= virtual_ms) {
@@ -319,8 +319,7 @@ function* faultProblems(scenario: Scenario): Problems {
     for (const [place, { group, count, share }] of whom.entries()) {
       const path = `faults.${index}.whom.${place}`;
       if (group !== undefined) yield* unlessOneOf(`${path}.group`, group, groups);
-      if (count !== undefined && share !== undefined)
-        yield at(path, onlyOne('count and share', 'them'));
+      if (count !== undefined && share !== undefined) yield at(path, onlyOne('count and share'));
     }
     if (selectAgents(scenario, whom, index).length > 0) continue;
     yield at(`faults.${index}.whom`, finding('NO_AGENTS', {}));

@@ -450,7 +450,7 @@ function addLoadOptions(command: CliCommand): CliCommand {
     .option('--rounds <n>', 'repetitions with --disclose (default: 3)', wholeNumber(3, 100))
     .option('--deviation <text>', 'deviation to disclose, may be repeated', collect)
     .option('--junit <file>', 'JUnit XML file with verdict and conditions to write')
-    .addOption(watchOption('the run'));
+    .addOption(watchOption());
   return command.addOptions(uiServerOptions()).option('--json', 'print one JSON object');
 }
 

@@ -107,8 +107,8 @@ const optional = <P extends TProperties>(properties: P): AllOptional<P> =>
     Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]),
   ) as AllOptional<P>;
 
-const amount = (maximum: number, usual: number) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum, description: `default: ${usual}` }));
+const amount = (usual: number) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: `default: ${usual}` }));
 
 /** Invalid arguments. `pointer` locates the argument. */
 export class Mistake extends Error {
@@ -358,7 +358,7 @@ look at "voting" and then at the "block".`,
     }),
     id: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
     status: Type.Optional({ ...reads.blocks.query.status.schema, description: 'for blocks' }),
-    limit: amount(100, USUAL_ROWS),
+    limit: amount(USUAL_ROWS),
     next_cursor: Type.Optional(
       Type.String({ maxLength: 256, description: 'next_cursor of the previous page of this list' }),
     ),
@@ -414,7 +414,7 @@ from now on. An empty list means a timeout: call again with the new cursor.`,
         description: `default: ${usualTopics.join(', ')}`,
       }),
     ),
-    limit: amount(100, USUAL_EVENTS),
+    limit: amount(USUAL_EVENTS),
   },
   output: Type.Object({
     events: Type.Array(Type.Object({}, { description: 'an event: seq, type and data' })),

@@ -353,7 +353,7 @@ function addServeOptions(command: CliCommand): CliCommand {
     .addOption(
       new Option('--rule <file>', 'JavaScript file with the decision rule').conflicts('policy'),
     )
-    .addOption(parameterOption('parameter of the rule'))
+    .addOption(parameterOption())
     .choice('--weights <name>', 'vote weights of a new network', weightings)
     .option('--voting-period-ms <ms>', 'voting period of a new network', integer(1, 86_400_000))
     .option('--min-validators <n>', 'minimum electorate of a block', integer(1, 1_000_000))

@@ -69,12 +69,7 @@ export type Factor = (typeof factors)[number];
 export const NO_OPINION = 50;
 
 /** Opinions from 0 to 100. */
-export interface Opinions {
-  technical: number;
-  social: number;
-  meme: number;
-  random: number;
-}
+export type Opinions = Pick<Personality, Factor>;
 
 /** Returns true if the weighted mean reaches the threshold. Uses only integers. */
 export function approves(personality: Personality, opinions: Opinions): boolean {
