@@ -69,7 +69,8 @@ const conditionIn = (below: Below): DrawnCondition => ({
 /** @param at number of steps so far, about the number of revisions. */
 function stepIn(below: Below, at: number): Step {
   const kind = below(100);
-  const revision = 1 + below(at + 2);
+  // Early revisions are more frequent, so that some of them are compacted.
+  const revision = 1 + below(1 + below(at + 2));
   if (kind < 30) {
     return { do: 'put', key: keyIn(below), value: anyOf(below, VALUES), lease: leaseIn(below) };
   }
