@@ -46,7 +46,7 @@ test('check: a different decision is reported with its voter', async () => {
 });
 
 test('check: equal entries with different events are reported', async () => {
-  const from = 'const record = {';
+  const from = "state.outbox.emit('block_validation', data);";
   const becomes = `data.reason += ${inline}; ${from}`;
   const program = mutant(['engine/core/commands/blocks.js', from, becomes]);
   const { code, stdout } = await check([personal(), '--no-audit'], program);
