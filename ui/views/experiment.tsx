@@ -2,7 +2,7 @@
  * The Experiment view: the parameters of a watched scenario, and runs with other values. The server
  * makes one run at a time, in a separate process.
  */
-import { useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type {
   ControlCommand,
   RunParameter,
@@ -227,7 +227,7 @@ interface FieldProps {
 }
 
 function Field({ of, value, isChanged, onChange }: FieldProps) {
-  const { path, about, kind, choices = [] } = of;
+  const { path, about, kind, choices = [], minimum, maximum } = of;
   const id = `parameter-${path}`;
   const words = path
     .split('.')
@@ -260,44 +260,46 @@ function Field({ of, value, isChanged, onChange }: FieldProps) {
       )}
       <p class="faint">
         {about}
-        {isChanged && ` Given: ${String(of.value)}.`}
+        {minimum !== undefined && maximum !== undefined && ` (${minimum} to ${maximum})`}
+        {isChanged && `. Given: ${String(of.value)}.`}
       </p>
     </div>
   );
 }
 
-interface NumberProps extends Pick<FieldProps, 'of' | 'onChange'> {
-  id: string;
-  value: number;
-}
+type NumberProps = Pick<FieldProps, 'of' | 'onChange'> & { id: string; value: number };
 
 /** A field with the bounds of the schema, and a slider where the range is short enough for one. */
 function NumberInput({ id, of, value, onChange }: NumberProps) {
   const { path, minimum, maximum, whole = false, range } = of;
   const [least, most] = range ?? [minimum, maximum];
   const hasSlider = least !== undefined && most !== undefined && (range || most - least <= 100);
-  const step = whole ? 1 : 0.01;
+  const field = useRef<HTMLInputElement>(null);
+  const show = () => {
+    const input = field.current!;
+    if (input.value === '' || Number(input.value) !== value) input.value = String(value);
+  };
+  // Only another value is written, because a number may be incomplete while a person types it.
+  useLayoutEffect(show, [value]);
   const take = (text: string) => {
     const next = Number(text);
     if (text !== '' && Number.isFinite(next)) onChange(next);
   };
-  const bounds = { min: minimum, max: maximum, step: whole ? 1 : 'any' };
   return (
     <>
       <input
-        id={id}
-        type="number"
-        {...bounds}
-        value={value}
+        {...{ id, ref: field, type: 'number', min: minimum, max: maximum }}
+        step={whole ? 1 : 'any'}
         onInput={(event) => take(event.currentTarget.value)}
+        onBlur={show}
       />
       {hasSlider && (
         <input
           type="range"
           aria-label={`${path}, slider`}
-          min={Math.min(least, value)}
-          max={Math.max(most, value)}
-          step={whole ? 1 : Math.min(step, (most - least) / 100)}
+          min={range ? Math.min(least, value) : least}
+          max={range ? Math.max(most, value) : most}
+          step={whole ? 1 : Math.min(0.01, (most - least) / 100)}
           value={value}
           onInput={(event) => take(event.currentTarget.value)}
         />
@@ -390,7 +392,9 @@ function Comparison({ of, runs }: { of: Compared; runs: readonly StartedRun[] })
     <>
       <p class="faint">
         {cleanText(changeText(of), 300)}. n = {plural(pairs, 'pair')} of runs with equal seeds.
-        {pairs < 2 && ' Run again with a new seed for an interval.'}
+        {pairs < 2
+          ? ' Run again with a new seed for an interval.'
+          : ' An interval without 0 shows a difference.'}
       </p>
       <PairChart measure={measure} of={of} runs={runs} />
       <Scroll name="Differences">
@@ -439,13 +443,9 @@ function RunList({ runs }: { runs: readonly StartedRun[] }) {
               </span>
             </summary>
             {run.why && <p role="alert">{cleanText(run.why, 400)}</p>}
-            {run.digest && (
-              <p>
-                digest <code>{run.digest}</code>
-              </p>
-            )}
             <p>
               <code>npx {cleanText(run.command, 2_000)}</code>
+              {run.digest && `, digest ${run.digest}`}
             </p>
           </details>
         </li>
@@ -466,13 +466,11 @@ const edge = { left: 70, right: 150, top: 24, bottom: 34 };
 
 function PairChart({ measure, of, runs }: PairProps) {
   const figure = useRef<SVGSVGElement>(null);
-  const isGiven = (one: StartedRun) => one.changes.length === 0 && one.from_entry === null;
+  const given = runs.filter((one) => changeText(one) === 'as given' && one.state === 'done');
   const pairs = of.runs.flatMap((number) => {
     const changed = runs.find((one) => one.number === number);
-    const given = runs.find(
-      (one) => isGiven(one) && one.state === 'done' && one.seed === changed?.seed,
-    );
-    const [a = null, b = null] = [given?.measures?.[measure], changed?.measures?.[measure]];
+    const twin = given.find(({ seed }) => seed === changed?.seed);
+    const [a = null, b = null] = [twin?.measures?.[measure], changed?.measures?.[measure]];
     return a === null || b === null ? [] : [{ seed: changed!.seed, a, b }];
   });
   if (pairs.length === 0) return null;
@@ -525,7 +523,7 @@ function PairChart({ measure, of, runs }: PairProps) {
               stroke-opacity="0.25"
             />
             <text x={x} y={HEIGHT - 12} text-anchor="middle">
-              {index === 0 ? 'as given' : 'changed'}
+              {index === 0 ? 'as given' : cleanText(changeText(of), 40)}
             </text>
           </g>
         ))}
@@ -553,7 +551,6 @@ function PairChart({ measure, of, runs }: PairProps) {
   );
 }
 
-/** All measures of a comparison as CSV. */
 function tableOf({ measures }: PairProps['of']): string {
   const rows = measures.map(({ measure, pairs, given, changed, difference, low, high }) =>
     [measure, pairs, given, changed, difference, low ?? '', high ?? ''].join(','),

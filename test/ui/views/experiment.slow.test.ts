@@ -16,6 +16,17 @@ browserTest('experiment: changes a value, runs, compares and saves the figure', 
   const run = tab.getByRole('button', { name: 'Run', exact: true });
   await tab.getByLabel('length blocks', { exact: true }).fill('3');
   expect(await tab.locator('.field.changed').count()).toBe(1);
+  // A number is incomplete while it is typed.
+  const loss = tab.getByLabel('links loss', { exact: true });
+  await loss.fill('');
+  await loss.pressSequentially('0.25');
+  expect(await loss.inputValue()).toBe('0.25');
+  await loss.fill('20');
+  const slider = tab.getByLabel('links.loss, slider');
+  const invalid = await loss.evaluate((input) => input.matches(':invalid'));
+  expect([invalid, await slider.getAttribute('max')]).toEqual([true, '1']);
+  await loss.fill('0');
+  expect(await tab.locator('.field.changed').count()).toBe(1);
   await run.click();
   await tab.getByRole('table').waitFor();
   await run.waitFor();
