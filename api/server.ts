@@ -41,10 +41,7 @@ export interface ServerOptions {
   responseKeys?: KeyPair;
   /** Proxies whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
-  /**
-   * Serves reads with `at`, as of an earlier entry. Without a history, such reads are refused.
-   * Owned by the caller.
-   */
+  /** Serves reads with `at`, which are refused without a history. Owned by the caller. */
   history?: History;
   /** The agents' scenario, served at `/api/v1/scenario`. */
   scenario?: ScenarioView;

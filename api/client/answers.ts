@@ -50,11 +50,7 @@ export type BlockDetail = ReadAnswers['/api/v1/blocks/{hash}'];
 /** A page of signed votes. Together with the electorate, the votes prove the outcome. @interface */
 export type VotePage = ReadAnswers['/api/v1/blocks/{hash}/votes'];
 
-/**
- * A finalized transaction. `signers` contains one item per key whose signature was finalized.
- *
- * @interface
- */
+/** A finalized transaction. `signers` has an item per key with a finalized signature. @interface */
 export type FinalTransaction = ReadAnswers['/api/v1/transactions/{hash}'];
 
 /** The value of a state key. `block_hash` names the block that wrote the value. @interface */

@@ -34,10 +34,7 @@ export class NetworkClient {
     return this.http.servers.current;
   }
 
-  /**
-   * Reads any path, for example `get('/api/v1/blocks/{hash}', { hash })`. `asked` contains the path
-   * and query parameters.
-   */
+  /** Reads a path: `get('/api/v1/blocks/{hash}', { hash })`. `asked`: path and query parameters. */
   async get<P extends keyof answer.ReadAnswers>(
     path: P,
     asked: answer.ReadParameters[P],

@@ -133,10 +133,7 @@ export type Factor = 'content' | 'neighbours' | 'memes' | 'whim';
 
 /** A run's recorded decisions. */
 export interface KnownDecisions {
-  /**
-   * Returns the numbers of the blocks that an agent voted on, in voting order, or the reason why
-   * they are missing.
-   */
+  /** Returns the numbers of blocks that an agent voted on, in order, or why they are missing. */
   blocksOf(agent: number): Promise<readonly number[] | string>;
   /** Reads the records at indexes `from` to `to` (exclusive) in that list. */
   read(agent: number, from: number, to: number): Promise<Decided[]>;

@@ -28,10 +28,7 @@ const FINALITY_BUCKETS = [
 
 export class Metrics {
   readonly #registry = new Registry();
-  /**
-   * Responses by route, with their status and time. Counted here because prom-client takes a
-   * microsecond per increment.
-   */
+  /** Responses by route. Counted here because prom-client takes a microsecond per increment. */
   readonly #requests = new Map<Route | null, Answered>();
 
   constructor(network: ServedNetwork, connections: Connections, limits: Limits) {
@@ -87,10 +84,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /**
-   * Counts a response. `route` is null for a request without a route, `ms` for a request that never
-   * arrived completely.
-   */
+  /** Counts a response. `route` is null without one, `ms` if the request was never complete. */
   answered(route: Route | null, status: number, ms: number | null): void {
     let answered = this.#requests.get(route);
     if (!answered) {

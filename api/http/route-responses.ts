@@ -1,7 +1,4 @@
-/**
- * Responses to requests without a matching route (unknown path, unsupported method, OPTIONS), and
- * response signing.
- */
+/** Responses to unknown paths, unsupported methods and OPTIONS, and response signing. */
 
 import { type KeyPair, sign } from '../../engine/crypto/keys.js';
 import { signingInput } from '../../engine/protocol/compose.js';

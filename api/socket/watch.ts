@@ -232,11 +232,7 @@ class Frames {
     this.#bytes = 0;
   }
 
-  /**
-   * Makes the next frame. Returns true if committed entries remain.
-   *
-   * @throws {StoreError} if the log cannot be read.
-   */
+  /** Makes the next frame. True if entries remain. @throws {StoreError} for an unreadable log. */
   async next(): Promise<boolean> {
     const { seq } = this.network.read.position;
     if (!this.#letGo || this.end >= seq) return false;

@@ -151,10 +151,7 @@ class UwsHead extends Head implements RequestHead {
     this.#res = res;
   }
 
-  /**
-   * Read lazily, because reading the address costs as much as the rest of a head, and only limits
-   * need the address.
-   */
+  /** Read lazily: it costs as much as the rest of a head, and only limits need the address. */
   get address(): string {
     this.#address ??= addressOf(this.#res);
     return this.#address;

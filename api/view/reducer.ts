@@ -1,7 +1,4 @@
-/**
- * Applies row batches to a snapshot. The server, its files and the page's worker share this code.
- * Runs in browsers.
- */
+/** Applies row batches to a snapshot, on the server, in files and in the page's worker. */
 
 import { blockStatuses, statuses } from '../../engine/protocol/event-types.js';
 import { viewRangeError } from './messages.js';
