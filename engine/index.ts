@@ -1,7 +1,4 @@
-/**
- * The public API of `folkmoot`, for programs that embed a network. `folkmoot/testing` exports the
- * hooks that tests need.
- */
+/** Public API for programs that embed a network. `folkmoot/testing` exports hooks for tests. */
 export type { Admitted } from './admit/admit.js';
 export type { GenesisOptions } from './admit/genesis.js';
 export type { Verification, Verified } from './admit/verify.js';

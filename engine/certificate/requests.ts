@@ -45,10 +45,7 @@ const DATA_BYTES = 4_096;
 const REFERENCES = 16;
 const MOST_OPTIONS = 16;
 
-/**
- * Enforces the protocol's limits on every request, before computing any digest or signature.
- * @throws {CertificateError}
- */
+/** Enforces the protocol's limits before any digest or signature. @throws {CertificateError} */
 export function assertBounded(spans: readonly CertificateSpan[]): void {
   for (const [index, { links }] of spans.entries()) {
     for (const [place, { entry }] of links.entries()) {

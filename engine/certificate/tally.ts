@@ -95,10 +95,7 @@ function weighed(
   return { weights, total };
 }
 
-/**
- * Checks a weight: 1 if equal, 1 to 100 by reputation, or 100 plus 2 per ally (at most 110) by
- * alliance.
- */
+/** Checks a weight: 1 if equal, 1-100 by reputation, 100 + 2 per ally up to 110 by alliance. */
 function isWeight({ weights }: CertifiedGenesis, weight: unknown): boolean {
   if (!Number.isSafeInteger(weight)) return false;
   const value = weight as number;

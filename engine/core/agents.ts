@@ -235,10 +235,7 @@ const ID_START = 'agent_'.length;
 /** Largest number of agents whose positions fit beside 8 hex digits in a double. */
 const MOST_SORTED = 2 ** 21;
 
-/**
- * Returns agents by ascending id. Sorts by the first digits as numbers, because comparing strings
- * takes ten times as long.
- */
+/** Sorts agents by id, by the first digits as numbers: strings would take ten times as long. */
 export function sortById(agents: readonly Agent[]): Agent[] {
   if (agents.length > MOST_SORTED) return [...agents].sort((a, b) => (a.id < b.id ? -1 : 1));
   const keys = new Float64Array(agents.length);

@@ -26,10 +26,7 @@ export interface Change {
 /** Members of a vote's record that come from its command. */
 export type NewVote = Pick<RecordOf['votes'], 'decision' | 'meme_references' | 'ballot'>;
 
-/**
- * Adds an item, and returns the list. Most lists get one item, for which `push` would reserve the
- * memory of seventeen.
- */
+/** Adds an item. For most lists, `push` would reserve the memory of seventeen items for one. */
 function added<T>(list: T[], item: T): T[] {
   if (list.length === 0) return [item];
   list.push(item);

@@ -43,10 +43,7 @@ export function createReferenceVerifier(): Verifier {
   return createDirectVerifier('reference', verifyReference);
 }
 
-/**
- * Returns null if decoding fails by RFC 8032: y >= p, not on the curve, or x = 0 with the sign bit
- * set.
- */
+/** Returns null if RFC 8032 decoding fails: y >= p, not on the curve, or x = 0 with a sign bit. */
 function decodePoint(encoded: Uint8Array): Point | null {
   try {
     return Point.fromBytes(encoded, false);

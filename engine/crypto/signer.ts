@@ -16,10 +16,7 @@ const BATCHES = 2;
 
 /** A signature that a thread may have made. */
 export interface EarlySignature {
-  /**
-   * Returns the signature in hex, or null if it is not ready. After null, the caller signs, and the
-   * thread does not.
-   */
+  /** Returns the signature in hex, or null if it is not ready: then the caller signs. */
   take(): string | null;
 }
 

@@ -55,10 +55,7 @@ export const newStats = (): VerifierStats => ({
 export interface Verifier {
   readonly name: string;
   readonly stats: VerifierStats;
-  /**
-   * Verifies jobs. Returns verdicts in the order of `jobs`.
-   * @throws {VerifierBusy} if the queue cannot take the jobs.
-   */
+  /** Returns verdicts in the order of `jobs`. @throws {VerifierBusy} if the queue is too full. */
   verify(jobs: readonly VerifyJob[]): Promise<boolean[]>;
   close(): Promise<void>;
 }

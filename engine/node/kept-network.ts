@@ -1,7 +1,4 @@
-/**
- * A read-only network in a folder, which a different process may still extend. Takes no lock and
- * writes nothing.
- */
+/** A read-only network in a folder that others may extend. Takes no lock and writes nothing. */
 
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -224,10 +221,7 @@ class FolderPoll {
   readonly #timer: NodeJS.Timeout;
   readonly #poll: () => void;
   readonly #onLost: (why: string) => void;
-  /**
-   * Problem found by the last poll. Reported only if it persists, because a rename of the folder
-   * may be in progress.
-   */
+  /** Problem of the last poll. Reported only if it persists: the folder may be being renamed. */
   #found: string | null = null;
   /** Reason why polling has stopped, or null. */
   lost: string | null = null;

@@ -84,10 +84,7 @@ function checkedGenesis(store: Store, { genesis: wanted }: OpenStoreOptions): Ge
 export const formatParameter = (value: unknown): string =>
   typeof value === 'object' ? excerpt(jcs(value)) : String(value);
 
-/**
- * Asserts that the folder belongs to the same order, since entries from a different order would
- * make the nodes diverge.
- */
+/** Asserts that the folder has the same order: entries of another one would make nodes diverge. */
 function assertOrder({ order }: StoreMeta, options: OpenStoreOptions): void {
   const { order: wanted, path = 'the store' } = options;
   if (order?.log === wanted?.log) return;
@@ -195,9 +192,7 @@ export interface NetworkOptions extends ArchiveOptions {
   host?: HostClock;
   /** Opens the store in the folder. Default: LMDB. @internal */
   openDisk?: (path: string) => Store;
-  /**
-   * Called once if a commit fails or an invariant breaks. Default: prints a line and exits with 13.
-   */
+  /** Called once if a commit fails or an invariant breaks. Default: print a line, exit with 13. */
   onFatal?: (error: Error) => void;
 }
 

@@ -11,10 +11,7 @@ import type { EncodedEvent } from './encode.js';
 import { firstEventOf, type IndexRow, readIndexRows } from './entry-index.js';
 import { type CommittedView, StateViews } from './state-views.js';
 
-/**
- * Reads committed state from the store and the committed view, never from the engine. Ids and
- * hashes are lower-case hex.
- */
+/** Reads committed state, never from the engine. Ids and hashes are lower-case hex. */
 export class Views extends StateViews {
   readonly #store: Store;
   /** The log and its index. @internal */

@@ -1,7 +1,4 @@
-/**
- * Composes signed requests for clients and scripted agents. Pure; runs in browsers. The private key
- * stays behind `sign`.
- */
+/** Composes signed requests. Pure; runs in browsers. The private key stays behind `sign`. */
 import type { CommandKind } from './schema/command.js';
 import { carriage, type SignedRequest, targetOf } from './schema/entry.js';
 import type { Decision, Sentiment, Status } from './schema/primitives.js';
@@ -72,10 +69,7 @@ function signedInBody(
   return withBody(by, around, body);
 }
 
-/**
- * Signs a request in the header X-Agent-Signature. The request keeps `body`, which the caller must
- * not change afterwards.
- */
+/** Signs a request in the header. Keeps `body`, which the caller must not change afterwards. */
 function signedInHeader(
   kind: CommandKind,
   by: Signatory,
@@ -192,10 +186,7 @@ export function composeTransaction(
   return { hash, data, ...(bySender ? { sender: by.publicKey } : {}), signature };
 }
 
-/**
- * A block: its parent (the head), up to 1,000 transactions, the change to the application state,
- * and a meme.
- */
+/** A block: its parent (the head), up to 1,000 transactions, the state change, and a meme. */
 export interface ProposalFields
   extends Omit<
     ProposalBody,
@@ -221,11 +212,7 @@ export interface MemeFields {
   file: Uint8Array;
 }
 
-/**
- * Composes a signed meme. The signed fields contain the file's hash.
- *
- * @param timestamp time of signing, RFC 3339.
- */
+/** Composes a signed meme, with the file's hash. @param timestamp time of signing, RFC 3339. */
 export function composeMeme(by: Signatory, timestamp: string, fields: MemeFields): SignedRequest {
   const { caption, tags, file } = fields;
   const form = { caption, content_sha256: sha256Hex(file), tags };

@@ -1,12 +1,6 @@
-/**
- * All of the engine's limits, with units in their names. docs/protocol.md lists the limits that
- * affect clients.
- */
+/** The engine's limits, with units in names. docs/protocol.md lists those that affect clients. */
 export const limits = {
-  /**
-   * Nesting depth of request JSON. JSON.parse accepts 200,000 levels, at which encoders overflow
-   * the stack.
-   */
+  /** Depth of request JSON. JSON.parse accepts 200,000, at which encoders overflow the stack. */
   jsonDepth: 16,
   /** Size of request bodies and files. */
   bodyBytes: 64 * 1024,
@@ -31,10 +25,7 @@ export const limits = {
   verifyQueue: 65_536,
   /** Signatures in one batch for a worker. */
   verifyBatch: 256,
-  /**
-   * Signatures in that batch from bulk requests. A request with more signatures than this is a bulk
-   * request.
-   */
+  /** Signatures in that batch from bulk requests: requests with more signatures than this. */
   verifyBulk: 64,
   /** Worker threads of a pool. */
   mostThreads: 256,

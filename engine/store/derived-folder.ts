@@ -364,10 +364,7 @@ function drawKey(file: string): void {
   }
 }
 
-/**
- * Throws if root runs with another user's home folder. Root would create a key that this other user
- * could not read.
- */
+/** Throws if root runs with another user's home folder, where that user could not read the key. */
 function assertOwnGround(folder: string): void {
   if (process.getuid?.() !== 0) return;
   let ground = folder;

@@ -435,10 +435,7 @@ function makeLockFile(folder: string): void {
   }
 }
 
-/**
- * Syncs a folder, so that its file names survive a power failure. Ignores missing support. Windows
- * flushes no folders.
- */
+/** Syncs a folder where supported, so that its file names survive a power failure. */
 export function syncFolder(folder: string, platform = process.platform): void {
   if (platform === 'win32') return;
   const fd = openSync(folder, 'r');
@@ -486,10 +483,7 @@ export interface OpeningLock {
   takeSync(): void;
   /** Takes the lock if it is free; otherwise returns false. */
   tryTake(): boolean;
-  /**
-   * Waits for the lock without a timeout. Used by the writer, because every opening ends, at the
-   * latest with its process.
-   */
+  /** Waits for the lock without a timeout, for the writer: every opening ends with its process. */
   take(): Promise<void>;
   leave(): void;
   close(): void;

@@ -25,10 +25,7 @@ const MOST_INDEX_BYTES = 64 * 1024 * 1024;
 /** A block ends with the item that fills it. No entry or event exceeds the size of two requests. */
 const MOST_RAW_BYTES = limits.archiveBlockBytes + 2 * limits.proposalBytes;
 
-/**
- * @throws {ArchiveError} if the file is missing, or if its length or index does not match the
- *   record.
- */
+/** @throws {ArchiveError} if the file is missing, or its length or index does not match. */
 export function readIndex(folder: string, segment: Segment): SegmentIndex {
   const { bytes, index_bytes } = segment;
   // The record can come from an untrusted folder, so the allocation is bounded.

@@ -268,10 +268,7 @@ class Layer {
 
 type Found = { key: RecordKey; json: string };
 
-/**
- * Yields numbered rows from the store, then rows in memory.
- * @param stored reads rows from the store, both ends inclusive.
- */
+/** Yields numbered rows of the store, then of memory. @param stored reads, both ends inclusive. */
 function rowsOver<Row extends { seq: number }>(
   stored: (from: number, to: number) => Iterable<Row>,
   laid: readonly (readonly Row[])[],
