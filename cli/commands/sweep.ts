@@ -307,10 +307,7 @@ function printFailure(
 /** Limit on the measures listed for a response without a value. */
 const LISTED = 12;
 
-/**
- * Prints what changed no run, and the responses without a value in any run. A failed run sets the
- * exit code instead.
- */
+/** Prints what changed no run, and responses without values. A failed run sets the exit code. */
 function printEmpty({ empty, without_effect }: SweepResult): void {
   for (const { text } of without_effect) writeStderr(`folkmoot: note: ${text}`);
   for (const { response, reported } of empty) {

@@ -59,10 +59,7 @@ export function readOptionLabels(folder: string): Record<string, string> {
   return Object.fromEntries(labels.filter(([, label]) => typeof label === 'string'));
 }
 
-/**
- * Returns false for a printed log, which is a file or a pipe. @throws {StoreError} if the path is
- * missing.
- */
+/** Returns false for a printed log (file or pipe). @throws {StoreError} if the path is missing. */
 export function isFolder(path: string): boolean {
   if (!existsSync(path)) throw folderError('PATH_NOT_FOUND', { path });
   return statSync(path).isDirectory();

@@ -1,7 +1,4 @@
-/**
- * Version, commit and Node version of this build, and the command line that reproduces a run,
- * quoted for a POSIX shell.
- */
+/** Version, commit and Node version of the build; the command line of a run, POSIX-quoted. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, delimiter, dirname, relative } from 'node:path';

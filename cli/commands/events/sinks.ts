@@ -28,10 +28,7 @@ export interface SinkOptions {
   about: Record<string, string>;
 }
 
-/**
- * @throws {StoreError} `UNREADABLE` if the file cannot be written. The sink's methods throw the
- * same error.
- */
+/** @throws {StoreError} `UNREADABLE` if the file cannot be written, as do the sink's methods. */
 export async function createSink({ format, out, columns, about, raw }: SinkOptions): Promise<Sink> {
   const file = out === undefined ? null : new WholeFile(dirname(out), basename(out));
   if (format === 'parquet') return parquetSink(file!, columns, about);
