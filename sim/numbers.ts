@@ -249,10 +249,7 @@ export function drawBeta(alpha: number, beta: number, rng: Source): number {
   return a + b === 0 ? Number(rng.real() < alpha / (alpha + beta)) : a / (a + b);
 }
 
-/**
- * Draws from a gamma distribution by Marsaglia and Tsang 2000, ACM Transactions on Mathematical
- * Software 26(3) 363-372.
- */
+/** Draws from a gamma distribution by Marsaglia and Tsang 2000, ACM TOMS 26(3) 363-372. */
 function gammaOf(shape: number, rng: Source): number {
   if (shape < 1) return gammaOf(shape + 1, rng) * exp(ln(1 - rng.real()) / shape);
   const d = shape - 1 / 3;

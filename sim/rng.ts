@@ -1,7 +1,4 @@
-/**
- * Seeded random streams, one per (agent, purpose) and one per (agent, purpose, subject), and
- * stateless hashes for links.
- */
+/** Seeded streams per (agent, purpose) and (agent, purpose, subject), and hashes for links. */
 import alea from 'seedrandom/lib/alea.js';
 import { normalQuantile } from './numbers.js';
 

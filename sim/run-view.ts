@@ -223,10 +223,7 @@ class Cast {
     return id;
   };
 
-  /**
-   * Returns the ordinal in the agent's name if that ordinal's id matches; null for an agent outside
-   * the scenario.
-   */
+  /** Returns the ordinal in an agent's name if its id matches; null outside the scenario. */
   placeOf = ({ agent_id, name }: { agent_id: string; name: string }): number | null => {
     const ordinal = Number(numbered.exec(name)?.[1] ?? Number.NaN);
     if (!(ordinal < this.#population)) return null;

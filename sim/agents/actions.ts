@@ -1,7 +1,4 @@
-/**
- * Actions of scripted agents: judge, vote, post memes and remarks, produce blocks, take breaks and
- * manage alliances.
- */
+/** Actions of scripted agents: judge, vote, post, remark, produce, rest and manage alliances. */
 import {
   composeAllianceLeave,
   composeAlliancePropose,

@@ -197,10 +197,7 @@ export interface World {
   readonly producers: readonly number[];
   /** Returns the time by the agent's clock, as RFC 3339. */
   stamp(agent: number): string;
-  /**
-   * Sends a request to the network. The request arrives later or is lost. A block that it is about
-   * names its draws.
-   */
+  /** Sends a request, which arrives later or is lost. A block that it is about names its draws. */
   send(from: number, request: SignedRequest, about?: { block: string }): void;
   /** Sends a vote. Its note counts if the vote is accepted. */
   sendVote(from: number, vote: CastVote, note: DecisionNote): void;

@@ -37,10 +37,7 @@ export interface AttributionOptions {
   most: number;
   /** Pairs per candidate at the first look. */
   replicates: number;
-  /**
-   * Maximum number of pairs, which doubles at each look until the result is clear. Default:
-   * `replicates`.
-   */
+  /** Most pairs, doubled at each look until the result is clear. Default: `replicates`. */
   mostReplicates?: number;
   /** Margin of an additional equivalence test. A candidate with a smaller effect is decided. */
   margin?: number;
@@ -172,10 +169,7 @@ interface Arm {
   acted: boolean;
 }
 
-/**
- * @param scenario run's scenario, to which interventions are added.
- * @throws {StoreError} `FAILED` if a fork fails.
- */
+/** @param scenario to add interventions to. @throws {StoreError} `FAILED` if a fork fails. */
 async function ablate(
   scenario: Scenario,
   candidates: readonly Candidate[],
@@ -265,10 +259,7 @@ function* forksOf(
   }
 }
 
-/**
- * Returns the scenario of a fork. Its signatures are created but not verified, which does not
- * change the entries.
- */
+/** Returns a fork's scenario, without verifying signatures, which does not change the entries. */
 function forkOf(
   scenario: Scenario,
   { fromMs, chance }: { fromMs: number; chance: string },

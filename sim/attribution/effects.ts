@@ -105,10 +105,7 @@ function bisect(isBelow: (share: number) => boolean): { low: number; high: numbe
   return { low, high };
 }
 
-/**
- * Binomial probability of at least `least` hits. Terms are relative to the largest term, which
- * avoids underflow.
- */
+/** Binomial probability of at least `least` hits. Terms relative to the largest avoid underflow. */
 function atLeast(least: number, trials: number, share: number): number {
   if (least <= 0) return 1;
   if (least > trials || share <= 0) return 0;

@@ -400,10 +400,7 @@ function moduliFor(bits: number): number[] {
 
 const bigDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : bigDivisor(b, a % b));
 
-/**
- * Applies the Chinese remainder theorem: finds the number below the product of the moduli that
- * leaves these remainders.
- */
+/** Chinese remainder theorem: finds the number below the moduli's product with these remainders. */
 function remainderReader(moduli: readonly number[]): (of: readonly number[]) => bigint {
   const product = moduli.reduce((all, modulus) => all * BigInt(modulus), 1n);
   const parts = moduli.map((modulus) => {

@@ -72,10 +72,7 @@ export class Auditor {
     this.#safety = new Safety(genesis);
   }
 
-  /**
-   * First violation. The auditor compares nothing afterwards, because later differences would
-   * follow from the first.
-   */
+  /** First violation. Compares nothing afterwards: later differences would follow from it. */
   get violation(): Violation | null {
     return this.#first;
   }

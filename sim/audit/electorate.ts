@@ -100,10 +100,7 @@ export function countMisses(state: State, block: Block): void {
 const isVoting = ({ open }: State, { number }: Agent): boolean =>
   [...open.values()].some(({ marks }) => (marks[number] ?? 0) !== 0);
 
-/**
- * Makes agents dormant, up to the limit. Agents with the most missed blocks come first, then the
- * earliest registered.
- */
+/** Makes agents dormant, up to the limit: most missed blocks first, then earliest registered. */
 function putToSleep(state: State, tired: Agent[]): void {
   const weights = fullWeights(state);
   let whole = 0;

@@ -71,10 +71,7 @@ export class Model {
     return this.state.predicted;
   }
 
-  /**
-   * Returns the refusal or duplicate that a command would result in; null if the command would have
-   * an effect.
-   */
+  /** Returns the command's refusal or duplicate; null if the command would have an effect. */
   precheck(at: number, command: Command): PredictedOutcome | null {
     const { state } = this;
     const prediction = judge(state, state.byKey.get(command.public_key), command, at);

@@ -1,7 +1,4 @@
-/**
- * Safety rules, which check events and answers without the model. They find errors that the model
- * shares with the network.
- */
+/** Safety rules, without the model: they find errors that it shares with the network. */
 import type { Outcome } from '../../engine/core/state.js';
 import type { ValuesOf } from '../../engine/protocol/messages.js';
 import type { Command } from '../../engine/protocol/schema/command.js';

@@ -95,10 +95,7 @@ interface Ballots {
   rejections: Map<string, number>;
   /** Number of personality groups with a veto that have rejected the block. */
   vetoes: number;
-  /**
-   * Votes as the network's rule counts them; empty for policies that the auditor decides by its own
-   * formulas.
-   */
+  /** Votes as the network's rule counts them; empty if the auditor decides by its own formulas. */
   polled: PollVote[];
 }
 

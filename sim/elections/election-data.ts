@@ -449,10 +449,7 @@ function beginSection(rows: Rows, next: number): Section {
   return refuse(row?.line ?? 1, 'NO_SECTION', { name });
 }
 
-/**
- * Reads the rows of a section up to the title of the next one, which it returns. The first row has
- * the names of the columns.
- */
+/** Reads a section's rows and returns the next one's title. The first row names the columns. */
 function readSection(rows: Rows, next: number, section: Section, add: (row: Row) => void): Section {
   const name = sectionNames[next];
   let last = section.line;

@@ -49,10 +49,7 @@ export function forkScenario(
   }
 }
 
-/**
- * Checks that entries, heights, times, blocks, memes and alliances exist in the run.
- * @throws {ScenarioError}
- */
+/** Checks that the run has these entries, heights, times and objects. @throws {ScenarioError} */
 export async function assertInRun(
   run: KeptRun,
   scenario: Scenario,

@@ -9,10 +9,7 @@ import type { Measures } from './dictionary.js';
 import { NOT_IN_POPULATION, type Population } from './population.js';
 import { Mean, percentile, share } from './statistics.js';
 
-/**
- * Limit on stored proposal contents. Contents of refused proposals are never claimed, so the oldest
- * contents are deleted.
- */
+/** Limit on stored proposal contents. The oldest are deleted: refused ones are never claimed. */
 const CONTENTS = 10_000;
 
 export interface BlockFigure {

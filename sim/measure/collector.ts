@@ -130,10 +130,7 @@ export class Collector implements Observer {
     return this.#slots.conflicts;
   }
 
-  /**
-   * Returns a measure's current value; null if it has no value. Counts of blocks, votes and memes
-   * exclude the warm-up.
-   */
+  /** Returns a measure's value now, or null. Block, vote and meme counts exclude the warm-up. */
   currentValue(measure: ConditionMeasure, group?: string): number | null {
     return this.#currentValues[measure](group);
   }

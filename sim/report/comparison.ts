@@ -265,10 +265,7 @@ const looks = {
   B: { color: variable('c2'), dash: '7 4' },
 } as const;
 
-/**
- * @param partedMs null if the runs have no common prefix.
- * @param shades faults and interventions in both runs.
- */
+/** @param partedMs null without a common prefix. @param shades faults, interventions of both. */
 function futureChart(
   [a, b]: readonly [Future, Future],
   partedMs: number | null,

@@ -56,10 +56,7 @@ function ownOfGroup({ strategy, ...rest }: Group): Tree {
     : { ...own, strategy: ownOfKind(strategy, Strategy) };
 }
 
-/**
- * Returns the members that differ from the defaults for this kind of strategy, fault or
- * intervention.
- */
+/** Returns the members unlike the defaults of this kind of strategy, fault or intervention. */
 function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
   const { kind, ...rest } = element;
   const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));

@@ -1,7 +1,4 @@
-/**
- * Data for a sweep report, read from sweep.json, runs.csv and summary.csv, and each factor's role
- * in the charts.
- */
+/** Data for a sweep report, from sweep.json, runs.csv, summary.csv, and the factors' roles. */
 import {
   hasFile,
   type Provenance,

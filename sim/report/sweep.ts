@@ -33,10 +33,7 @@ import {
   type SweepHead,
 } from './sweep-data.js';
 
-/**
- * Limit on the total number of dots in all charts of a design other than grid and list, which
- * bounds the file size.
- */
+/** Limit on the dots in all charts of designs other than grid and list, to bound the file size. */
 const MOST_DOTS = 4_800;
 const MOST_CELLS = 300;
 

@@ -199,10 +199,7 @@ export interface Outage {
   toMs: number;
 }
 
-/**
- * Minimum length of an outage, as a multiple of the median gap between finalized blocks and as a
- * fraction of the run.
- */
+/** Minimum outage: a multiple of the median gap between finalized blocks, and a part of the run. */
 const TIMES = 5;
 const PART = 0.02;
 

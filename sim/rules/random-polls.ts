@@ -77,10 +77,7 @@ function drawBlock(rule: NetworkRule, stream: Stream, size?: PollSize): PollBloc
   return { hash, height: 1 + stream.int(1_000), options: names };
 }
 
-/**
- * Names of options. Some are also members of every object, which a careless rule confuses with its
- * own data.
- */
+/** Names of options, some of them members of every object, which a careless rule confuses. */
 const optionNames = ['a', 'b', 'constructor', 'toString', '0', 'valueOf'] as const;
 
 function drawElectors(stream: Stream, count: number): PollElector[] {

@@ -106,10 +106,7 @@ export interface RecordedBlocks {
   polls(): Iterable<RecordedPoll>;
 }
 
-/**
- * Lists a network's decided blocks. Each poll is read when it is needed.
- * @param labels original names of options.
- */
+/** Lists decided blocks, whose polls are read on demand. @param labels options' original names. */
 export function readPolls(
   store: Store,
   labels: Readonly<Record<string, string>> = {},

@@ -97,10 +97,7 @@ export interface SimResult extends Partial<Provenance> {
   watched_alliances?: readonly string[];
   /** Results of interventions. Absent without interventions. */
   interventions?: Acted[];
-  /**
-   * Log digest. Empty for a run without a log, and for a run on a server, whose log contains other
-   * clients' entries too.
-   */
+  /** Log digest. Empty without a log, and on a server, whose log has other clients' entries too. */
   digest: string;
   log_digest: string;
   /** Digest of all commands with outcomes, equal with and without a log. Absent on a server. */

@@ -84,10 +84,7 @@ export async function assertModule(scenario: Scenario): Promise<void> {
   for (const found of ruleProblems(scenario)) throw problemError([found]);
 }
 
-/**
- * Checks the name and the parameters of the decision rule. A module is checked later, unless the
- * sandbox is loaded already.
- */
+/** Checks the rule's name and parameters; a module now only if the sandbox is loaded already. */
 function* ruleProblems({ consensus }: Scenario): Problems {
   const { policy, rule = {} } = consensus;
   const { file, ...options } = rule;

@@ -107,10 +107,7 @@ export function* dataProblems(scenario: Scenario, folder: string | undefined): P
   if ('problem' in used) yield used.problem;
 }
 
-/**
- * Returns the uses of the ballots, by file.
- * @throws {ScenarioError} if agents cannot cast their ballots under the rule.
- */
+/** Returns the ballots' uses, by file. @throws {ScenarioError} if the rule does not take them. */
 export function loadElectionUses(
   scenario: Scenario,
   data: ScenarioData,

@@ -94,10 +94,7 @@ function valueAt({ values, from = 0, to = 0, whole }: Factor, place: number): Fa
   return from + place * (to - from);
 }
 
-/**
- * Maps a place to its value's position: 0 for the first value, 1 for the last, and the others
- * evenly spaced in between.
- */
+/** Maps a place to its value's position: 0 for the first, 1 for the last, evenly spaced between. */
 function settled({ values, from = 0, to = 0, whole }: Factor, place: number): number {
   const count = values ? values.length : whole ? to - from + 1 : 0;
   return count < 2 ? place : stepOf(place, count) / (count - 1);

@@ -291,10 +291,7 @@ export class SweepFolder {
     throw new SweepError('DIFFERENT_SWEEP', { path: this.path, difference });
   }
 
-  /**
-   * Checks and records the finished runs. If values or samples were added, a run may now belong to
-   * a different shard.
-   */
+  /** Checks and records finished runs. In a grown sweep, a run may belong to a different shard. */
   #scan(runs: string, { shard }: SweepHead, { share, plan }: ScanOptions): void {
     const keys = new Set(plan.keys);
     for (const file of existsSync(runs) ? readdirSync(runs) : []) {
@@ -346,10 +343,7 @@ export type SweepHead = Provenance &
     format: number;
     /** SHA-256 of the registration that the sweep obeys. */
     registered?: string;
-    /**
-     * Set for a shard. Includes the keys of all cells, so that a merge does not need the scenario's
-     * files.
-     */
+    /** Set for a shard. Includes all cells' keys, so a merge does not need the scenario's files. */
     shard?: Shard & Pick<Plan, 'keys'>;
   };
 
@@ -381,10 +375,7 @@ function differenceOf(there: unknown, now: SweepHead): string | null {
   return lessOf(a.scenario.sweep!, b.scenario.sweep!);
 }
 
-/**
- * Returns the members that must be equal. Values may be added to designs in which not all cells
- * depend on them.
- */
+/** Returns members that must be equal. Values may be added if not all cells depend on them. */
 function fixed(
   { version, commit, node, modules, scenario, shard, registered }: SweepHead,
   now: SweepHead,

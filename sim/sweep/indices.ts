@@ -1,7 +1,4 @@
-/**
- * Morris or Sobol sensitivity indices with bootstrap intervals. They measure how strongly each
- * factor affects a response.
- */
+/** Morris or Sobol indices with bootstrap intervals: how strongly factors affect a response. */
 import { percentile } from '../measure/statistics.js';
 import { type Stream, Streams } from '../rng.js';
 import type { Sweep } from '../scenario/schema/scenario.js';
@@ -165,10 +162,7 @@ const LEAST = 4;
 /** Computes estimates from samples by index. An index may occur several times or not at all. */
 type Estimate = (drawn: Uint32Array) => (number | null)[];
 
-/**
- * Percentile bootstrap (Efron 1979). All estimates use the same draws. There is no interval if all
- * draws are equal.
- */
+/** Percentile bootstrap (Efron 1979), same draws for all estimates; no interval of equal draws. */
 function resampled(n: number, estimate: Estimate, rng: Stream): IndexEstimate[] {
   const values = estimate(Uint32Array.from({ length: n }, (_, index) => index));
   const drawn: number[][] = values.map(() => []);

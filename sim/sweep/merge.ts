@@ -125,11 +125,7 @@ export class MissingRunsError extends SweepError<'RUNS_MISSING'> {
   }
 }
 
-/**
- * Computes each cell's number of runs as an undivided sweep would, which requires all runs.
- *
- * @throws {MissingRunsError}
- */
+/** Computes each cell's runs as an undivided sweep would. @throws {MissingRunsError} */
 function demandAll(shards: Shards, extent: Extent): void {
   do assertComplete(shards, extent);
   while (needsMoreRuns(shards, extent));

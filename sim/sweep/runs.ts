@@ -336,10 +336,7 @@ export interface SweepResult {
   verdicts: Record<RunRecord['verdict'], number>;
   /** First failed run by cell and replicate. */
   failed: FailedRun | null;
-  /**
-   * True if all planned runs are completed and the tables and report are written. A shard writes no
-   * tables or report.
-   */
+  /** True if all planned runs, and (except in a shard) the tables and report, are complete. */
   finished: boolean;
   /** Responses without a value in any run of a finished sweep. */
   empty: EmptyResponse[];

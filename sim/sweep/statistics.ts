@@ -24,10 +24,7 @@ export interface Statistics {
   interval: IntervalKind | null;
 }
 
-/**
- * Returns a measure's interval method. The sample consists of runs, so counts, means and
- * percentiles are treated alike.
- */
+/** Returns a measure's interval method: over runs, counts, means and percentiles are alike. */
 export const toIntervalKind = (measure: MeasureKind): IntervalKind =>
   measure === 'share' ? 'share' : 't_log';
 
@@ -152,10 +149,7 @@ function studentAndLog(moments: Moments, level: Level): Interval {
   return { low: Math.max(0, Math.min(low, mean / ratio)), high: Math.max(high, mean * ratio) };
 }
 
-/**
- * Interval for numbers of any sign: the hull of Student's interval and Hall's interval, which
- * corrects for skewness.
- */
+/** Interval for any sign: the hull of Student's and Hall's intervals. Hall's corrects skewness. */
 function studentAndSkewed(moments: Moments, level: Level): Interval {
   const { mean } = moments;
   const half = halfOf(moments, level);

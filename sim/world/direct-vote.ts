@@ -64,11 +64,7 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
     this.bytes = bytes;
   }
 
-  /**
-   * Creates a vote.
-   * @param at signed time, milliseconds since 1970.
-   * @returns null if admission must check the vote.
-   */
+  /** Creates a vote, or null if admission must check it. @param at milliseconds since 1970. */
   static create(by: Signatory, fields: CastVote, at: number): DirectVote | null {
     const { block_hash, decision, reason, meme_references, ballot } = fields;
     // Admission checks the size of a ballot.

@@ -198,10 +198,7 @@ export interface Departure {
   readonly crashAt: number;
 }
 
-/**
- * Returns a copy's departure time (copies count from 0), rounded up to a millisecond; infinite if
- * the copy is lost.
- */
+/** Returns a copy's departure (copies from 0), up to the next millisecond; infinite if lost. */
 export function computeDeparture(departure: Departure, copy: number): number {
   const { beginMs, beginBits, bits, rate, crashAt } = departure;
   const end = beginBits + (copy + 1) * bits;

@@ -41,10 +41,7 @@ export class Trace {
     return hex(whole.a) + hex(whole.b);
   }
 
-  /**
-   * Adds a command that the log contains. A verifier skips requests that change nothing, so they
-   * are not part of the trace.
-   */
+  /** Adds a logged command. Requests without change, which verifiers skip, are not in the trace. */
   command(at: number, from: number, command: Command, { result }: Outcome): void {
     if (result === 'refused' || result === 'duplicate') return;
     this.#commands.add(2 * kinds[command.kind] + (result === 'accepted' ? 1 : 0));

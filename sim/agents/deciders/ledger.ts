@@ -137,10 +137,7 @@ export class Ledger {
     return 'budget.decision';
   }
 
-  /**
-   * Charges an answer to its agent and block, in order of the questions.
-   * @param isFree true for an answer from a cache.
-   */
+  /** Charges an answer to its agent and block, in question order. @param isFree if from a cache. */
   charge(agent: number, decision: string | null, amount: Amount, isFree: boolean): void {
     if (!isFree) this.#spent = added(this.#spent, amount);
     const keys = [`agent ${agent}`, ...(decision === null ? [] : [`block ${decision}`])];

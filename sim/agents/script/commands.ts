@@ -196,10 +196,7 @@ function copyBallot(given: unknown, hash: string | undefined, doing: Doing): unk
   throw new TypeError(`invalid ballot: ${shown(ballot)}; ${at} ${found.problem}`);
 }
 
-/**
- * Validates a command and returns the function that performs it.
- * @throws {TypeError} with a description of the problem.
- */
+/** Returns the function that performs a valid command. @throws {TypeError} with the problem. */
 export function commandFor(given: unknown, doing: Doing): () => void {
   const name = (given as { do?: unknown } | null)?.do;
   if (typeof name !== 'string' || !Object.hasOwn(scriptCommands, name)) {

@@ -28,10 +28,7 @@ export function callGuarded<T>(work: () => T): T {
   return during({ misuse: null, folder: null }, work);
 }
 
-/**
- * Loads a script. Packages are not restricted while they load, because many read the clock once
- * without consequence.
- */
+/** Loads a script. Packages are unrestricted while they load: many read the clock harmlessly. */
 export function loadGuarded<T>(folder: string, work: () => T): T {
   const inside = realpathSync(folder) + sep;
   folders.add(inside);
