@@ -16,9 +16,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 function entries() {
   const { name, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const typed = Object.entries(exports).filter(([, target]) => typeof target === 'object');
-  return typed.map(([path, { types }]) => ({
+  return typed.map(([path, { default: built }]) => ({
     name: path.replace(/^\./, name),
-    source: types.replace(/^\.\/dist\//, '').replace(/\.d\.ts$/, '.ts'),
+    source: built.replace(/^\.\/dist\//, '').replace(/\.js$/, '.ts'),
   }));
 }
 
