@@ -62,6 +62,8 @@ export class SimulatedNode {
   peer: SimulatedPeer | null = null;
   /** True if a fault ends the next transfer of a snapshot to this machine. */
   isInterrupted = false;
+  /** True once the machine has asked for a snapshot. */
+  hasAsked = false;
   /** False once a bit on its disk was flipped, until the disk is replaced. */
   isSound = true;
   readonly #world: Surroundings;
@@ -278,6 +280,7 @@ export class SimulatedNode {
   }
 
   #catchUp(behind: LaggingNode, order: EtcdOrder, clock: ProcessClock): Promise<void> {
+    this.hasAsked = true;
     const { ports } = new SimulatedPeer(this, clock, this.#world);
     const { signal } = new AbortController();
     const about = { order, signal, newId: this.#newId, version: '', waiting: () => {} };

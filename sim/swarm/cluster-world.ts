@@ -50,9 +50,10 @@ const INTERRUPTS = 0.2;
 const MOST_CALLS = 50_000;
 /**
  * Time within which all nodes are equal and all clients have written, once the faults have ended. A
- * node that saw wrong clocks refuses writes until it has forgotten them.
+ * node that saw wrong clocks refuses writes until it has forgotten them, and a node whose snapshot
+ * was lost on the way waits for 30 s before it asks again.
  */
-const LIVE_MS = { usual: 30_000, afterWrongClock: 90_000 } as const;
+const LIVE_MS = { usual: 30_000, late: 90_000 } as const;
 /** Time for which a commit can be under way on a disk that has become full. */
 const FULL_MS = 5_000;
 /** Time within which etcd can still execute a request of a process that has ended. */
@@ -228,8 +229,10 @@ class ClusterWorld implements Surroundings {
   async #recover(): Promise<void> {
     const { time, plan, clients } = this;
     this.#endFaults();
-    const wrongClocks = plan.faults.some(({ kind }) => kind === 'node clock wrong');
-    const liveMs = wrongClocks ? LIVE_MS.afterWrongClock : LIVE_MS.usual;
+    const met = new Set(plan.faults.map(({ kind }) => kind));
+    const losesSnapshots = met.has('messages lost') && this.nodes.some(({ hasAsked }) => hasAsked);
+    const isLate = met.has('node clock wrong') || losesSnapshots;
+    const liveMs = isLate ? LIVE_MS.late : LIVE_MS.usual;
     for (const client of clients) client.done = 0;
     this.#tenseUntil = Number.POSITIVE_INFINITY;
     for (const node of this.nodes) void this.#append(node);
