@@ -279,8 +279,9 @@ export class OrderChecks {
   }
 
   #card({ key, value }: Change): void {
-    if (this.#isForeign(value)) return;
     const name = key.toString();
+    // A node whose card another program has overwritten may need a snapshot.
+    if (this.#isForeign(value)) return void this.#claimed.delete(name);
     const card = JSON.parse(value.toString()) as Card;
     const { revision } = card.position;
     this.#claimed.set(name, Math.max(revision, this.#claimed.get(name) ?? 0));

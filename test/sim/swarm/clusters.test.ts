@@ -96,6 +96,7 @@ const ends = { seed: 3, nodes: 1, clients: 1, faultsMs: 5_000, thinkMs: 500 };
 // Plans that failed.
 test.each([
   ['waits for a snapshot that was lost on the way', { seed: 20_407_588 }],
+  ['needs deleted batches, because its card was overwritten', { seed: 20_515_209 }],
   ['loses power while it stops', { ...ends, faults: [stop, torn] }],
   ['refuses deadlines until its clock is right', { ...quiet, clients: 4, clientLoss: 0.02 }],
   ['hears only one card, which is late', { seed: 595, clients: 6, faults: [loses] }],
