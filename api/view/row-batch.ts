@@ -313,7 +313,10 @@ const { registered, dormancy } = rowCode;
 /** Returns true if a row is an event, which has a number. */
 export const isEvent = (kind: number): boolean => kind !== registered && kind !== dormancy;
 
-/** Returns the first row for `entry` or a later entry; the number of rows if there is none. */
+/**
+ * Returns the first row for `entry` or a later entry. Returns the number of rows if there is no
+ * such row.
+ */
 export function firstRow({ from, rows }: Pick<RowBatch, 'from' | 'rows'>, entry: number): number {
   let low = 0;
   let high = rows.entry.length;

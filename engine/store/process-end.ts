@@ -91,7 +91,10 @@ export function crashPoint(name: CrashPoint): void {
   if (plan.passesLeft === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Parses `name` or `name:N`. Throws for unknown names: a test that never crashes is no proof. */
+/**
+ * Parses `name` or `name:N`. Throws for an unknown name, because a test that never crashes proves
+ * nothing.
+ */
 function parsePlan(text: string | undefined): { point: CrashPoint; passesLeft: number } | null {
   if (text === undefined || text === '') return null;
   const [name, passes = '1'] = text.split(':');

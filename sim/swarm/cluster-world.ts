@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { EtcdClient } from '../../cluster/etcd/client.js';
 import { EtcdError } from '../../cluster/etcd/wire.js';
 import { type Card, OrderError } from '../../cluster/order/order.js';
+import { bounds } from '../../cluster/peer/proof.js';
 import { SimulatedTime } from '../../cluster/simulated/clock.js';
 import { SimulatedEtcd } from '../../cluster/simulated/etcd.js';
 import type { Verifier } from '../../engine/crypto/verifier.js';
@@ -50,10 +51,14 @@ const INTERRUPTS = 0.2;
 const MOST_CALLS = 50_000;
 /**
  * Time within which all nodes are equal and all clients have written, once the faults have ended. A
- * node that saw wrong clocks refuses writes until it has forgotten them, and a node whose snapshot
- * was lost on the way waits for 30 s before it asks again.
+ * node that saw wrong clocks refuses writes until it has forgotten them. A node whose snapshot was
+ * lost on the way asks again only after a silence.
  */
-const LIVE_MS = { usual: 30_000, late: 90_000 } as const;
+const LIVE_MS = {
+  usual: 30_000,
+  afterSilence: 30_000 + bounds.silenceMs,
+  afterWrongClock: 90_000,
+} as const;
 /** Time for which a commit can be under way on a disk that has become full. */
 const FULL_MS = 5_000;
 /** Time within which etcd can still execute a request of a process that has ended. */
@@ -231,8 +236,8 @@ class ClusterWorld implements Surroundings {
     this.#endFaults();
     const met = new Set(plan.faults.map(({ kind }) => kind));
     const losesSnapshots = met.has('messages lost') && this.nodes.some(({ hasAsked }) => hasAsked);
-    const isLate = met.has('node clock wrong') || losesSnapshots;
-    const liveMs = isLate ? LIVE_MS.late : LIVE_MS.usual;
+    const calm = losesSnapshots ? LIVE_MS.afterSilence : LIVE_MS.usual;
+    const liveMs = met.has('node clock wrong') ? LIVE_MS.afterWrongClock : calm;
     for (const client of clients) client.done = 0;
     this.#tenseUntil = Number.POSITIVE_INFINITY;
     for (const node of this.nodes) void this.#append(node);

@@ -28,7 +28,10 @@ export interface Statistics {
 export const toIntervalKind = (measure: MeasureKind): IntervalKind =>
   measure === 'share' ? 'share' : 't_log';
 
-/** Interval functions by method. Without spread there is none, except for a share (bounded). */
+/**
+ * Interval functions by method. A sample without spread has no interval, except for a share, which
+ * is bounded.
+ */
 const makers: Record<IntervalKind, (moments: Moments, level: Level) => Interval | null> = {
   wilson: (moments, level) => wilson(moments.mean, moments.n, level),
   share: clusteredShare,

@@ -252,7 +252,9 @@ function plainData(value: unknown, what: string): TalkContent & { text: string }
 /** Nesting limit. Deeper values exceed the size limit. */
 const DEEPEST = LARGEST_DATA_BYTES / 2;
 
-/** Describes the first value that JSON would drop, change or reject; null if there is none. */
+/**
+ * Describes the first value that JSON would drop, change or reject. Returns null if there is none.
+ */
 function strangeIn(value: unknown, depth = 0): string | null {
   if (depth > DEEPEST) return 'a cycle, or too deep nesting';
   if (typeof value === 'number') return Number.isFinite(value) ? null : String(value);
