@@ -21,6 +21,8 @@ export interface Change {
   table: Table;
   key: RecordKey;
   value: RecordOf[Table] | null;
+  /** Canonical JSON of the value. The host sets it when it encodes the step. */
+  json: string | null;
 }
 
 /** Members of a vote's record that come from its command. */
@@ -41,11 +43,11 @@ export class Changes {
   readonly answered: boolean = true;
 
   put<T extends Table>(table: T, key: RecordKey, value: RecordOf[T]): void {
-    this.#list = added(this.#list, { table, key, value });
+    this.#list = added(this.#list, { table, key, value, json: null });
   }
 
   drop(table: Table, key: RecordKey): void {
-    this.#list = added(this.#list, { table, key, value: null });
+    this.#list = added(this.#list, { table, key, value: null, json: null });
   }
 
   putVote(block: number, agent: number, vote: NewVote, at: number, entry: number): void {

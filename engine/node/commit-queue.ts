@@ -3,21 +3,24 @@
  * their outcomes, and events are published, only after the batch is durable.
  */
 
+import type { Change } from '../core/changes.js';
 import { type Outcome, refusedOutcome } from '../core/state.js';
 import { assertInvariant } from '../protocol/invariants.js';
 import { countSize, Durations, limits } from '../protocol/limits.js';
 import { splitStored } from '../protocol/log.js';
+import { sha256Hex } from '../protocol/signing.js';
 import { commitWhenRoom } from '../store/environment.js';
 import type { HostClock } from '../store/host-clock.js';
 import { crashPoint } from '../store/process-end.js';
 import type { Batch, Store, StoreMeta } from '../store/store.js';
-import type { PublishedEvent } from './encode.js';
+import type { EncodedStep, PublishedEvent } from './encode.js';
 import { type IndexItem, IndexWriter } from './entry-index.js';
 
-type Content = Omit<Batch, 'meta' | 'events' | 'index'> & {
+interface Content extends Omit<Batch, 'meta' | 'events' | 'index' | 'changes'> {
   events: PublishedEvent[];
+  changes: Change[];
   indexed: IndexItem[];
-};
+}
 
 interface Owner<V> {
   /** Returns the state at the end of the batch. Called when the commit of the batch begins. */
@@ -128,18 +131,17 @@ export class CommitQueue<V> {
     return this.#inFlight?.durable ?? Promise.resolve();
   }
 
-  add(content: Content): void {
+  /** Adds an encoded entry, and a meme's file. */
+  add(bytes: Uint8Array, { events, changes }: EncodedStep, item: IndexItem, file?: Uint8Array) {
     const next = this.#next;
-    for (const entry of content.entries) {
-      next.entries.push(entry);
-      next.bytes += entry.bytes.length;
-    }
-    for (const event of content.events) next.events.push(event);
-    for (const change of content.changes) next.changes.push(change);
-    for (const one of content.indexed) next.indexed.push(one);
-    for (const blob of content.blobs) {
-      next.blobs.push(blob);
-      next.bytes += blob.bytes.length;
+    next.entries.push({ seq: item.seq, bytes });
+    next.bytes += bytes.length;
+    for (const event of events) next.events.push(event);
+    for (const change of changes) next.changes.push(change);
+    next.indexed.push(item);
+    if (file) {
+      next.blobs.push({ hash: sha256Hex(file), bytes: file });
+      next.bytes += file.length;
     }
     this.begin();
   }

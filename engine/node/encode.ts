@@ -3,7 +3,7 @@ import type { Change } from '../core/changes.js';
 import type { Step } from '../core/engine.js';
 import type { Event, EventType } from '../protocol/schema/event.js';
 import type { BlockStatus } from '../protocol/schema/primitives.js';
-import { encodeKey, type RecordChange } from '../store/store.js';
+import { encodeKey } from '../store/store.js';
 import { eventEncoders, recordEncoders } from './bundled/encoders.js';
 
 /** An event encoded as JSON. */
@@ -24,7 +24,7 @@ export interface PublishedEvent extends EncodedEvent {
 /** An encoded step. */
 export interface EncodedStep {
   events: PublishedEvent[];
-  changes: RecordChange[];
+  changes: readonly Change[];
   /** Texts that the digest covers, in order. */
   results: string[];
 }
@@ -32,13 +32,21 @@ export interface EncodedStep {
 const statusOf = (event: Event) => (event.type === 'block_status' ? event.data.status : null);
 
 /** Encodes a step's events and changed records as canonical JSON, once for all uses. */
-export function encodeStep(step: Step): EncodedStep {
-  const events = step.events.map(encodeEvent);
-  const changes = step.changes.map(encodeChange);
-  const results = new Array<string>(events.length + changes.length);
-  for (let at = 0; at < events.length; at += 1) results[at] = events[at]!.json;
-  for (let at = 0; at < changes.length; at += 1)
-    results[events.length + at] = toResult(changes[at]!);
+export function encodeStep({ events: emitted, changes }: Step): EncodedStep {
+  const count = emitted.length;
+  const events = new Array<PublishedEvent>(count);
+  const results = new Array<string>(count + changes.length);
+  for (let at = 0; at < count; at += 1) {
+    const event = encodeEvent(emitted[at]!);
+    events[at] = event;
+    results[at] = event.json;
+  }
+  for (let at = 0; at < changes.length; at += 1) {
+    const change = changes[at]!;
+    const { table, value } = change;
+    change.json = value === null ? null : recordEncoders[table](value);
+    results[count + at] = toResult(change);
+  }
   return { events, changes, results };
 }
 
@@ -47,13 +55,9 @@ function encodeEvent(event: Event): PublishedEvent {
   return { seq, type, json: eventEncoders[type](event), status: statusOf(event), event };
 }
 
-function encodeChange({ table, key, value }: Change): RecordChange {
-  return { table, key, json: value === null ? null : recordEncoders[table](value) };
-}
-
 /**
  * Builds the canonical JSON of [table, key, value] without encoding the value twice. Table names
  * need no escapes, and keys are strings, numbers or arrays of strings and numbers.
  */
-const toResult = ({ table, key, json }: RecordChange): string =>
+const toResult = ({ table, key, json }: Change): string =>
   `["${table}",${encodeKey(key)},${json ?? 'null'}]`;

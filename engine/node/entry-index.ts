@@ -11,8 +11,9 @@
  */
 import type { DormancyChange } from '../core/agents.js';
 import type { Step } from '../core/engine.js';
-import { type EventType, eventTypes } from '../protocol/event-types.js';
+import { eventTypes } from '../protocol/event-types.js';
 import type { EntryKind } from '../protocol/schema/entry.js';
+import type { Event } from '../protocol/schema/event.js';
 import { BlockStatus } from '../protocol/schema/primitives.js';
 import { type StoreError, storeError } from '../store/messages.js';
 import type { Store, StoreMeta } from '../store/store.js';
@@ -177,8 +178,7 @@ export interface IndexItem {
   seq: number;
   at: number;
   entry: IndexedEntry;
-  types: readonly EventType[];
-  ends: readonly string[];
+  events: readonly Event[];
 }
 
 export function toIndexItem(
@@ -186,17 +186,11 @@ export function toIndexItem(
   step: Step,
 ): IndexItem {
   const { seq, at, kind } = of;
-  const ends: string[] = [];
-  for (const event of step.events) {
-    if (event.type === 'block_status') ends.push(event.data.status);
-  }
-  const entry = {
-    events: step.events.length,
-    registers: kind === 'register',
-    closes: ends.length > 0,
-    turned: step.turned,
-  };
-  return { seq, at, entry, ends, types: step.events.map(({ type }) => type) };
+  const { events, turned } = step;
+  let closes = false;
+  for (const { type } of events) closes ||= type === 'block_status';
+  const entry = { events: events.length, registers: kind === 'register', closes, turned };
+  return { seq, at, entry, events };
 }
 
 export class IndexWriter {
@@ -227,11 +221,13 @@ export class IndexWriter {
     return encodeIndexRow({ at, event_seq: this.#eventSeq, totals: this.#totals, entries });
   }
 
-  #add({ entry, types, ends }: IndexItem): void {
+  #add({ entry, events }: IndexItem): void {
     const totals = this.#totals;
     this.#eventSeq += entry.events;
     if (entry.registers) totals.registered += 1;
-    for (const type of types) totals.events[typeIndex.get(type)!]! += 1;
-    for (const end of ends) totals.ends[endIndex.get(end)!]! += 1;
+    for (const event of events) {
+      totals.events[typeIndex.get(event.type)!]! += 1;
+      if (event.type === 'block_status') totals.ends[endIndex.get(event.data.status)!]! += 1;
+    }
   }
 }

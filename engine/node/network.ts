@@ -6,18 +6,18 @@
 
 import { type Admitted, admit, copyRequest } from '../admit/admit.js';
 import { isVerified, Verification, type Verified } from '../admit/verify.js';
-import type { Engine, Step } from '../core/engine.js';
+import type { Change } from '../core/changes.js';
+import type { Engine, Input, Step } from '../core/engine.js';
 import { type Outcome, refusedOutcome } from '../core/state.js';
 import { createOffVerifier, type Verifier } from '../crypto/verifier.js';
 import { assertInvariant } from '../protocol/invariants.js';
 import { Digests } from '../protocol/log.js';
-import { createEntry, type Entry, type SignedRequest } from '../protocol/schema/entry.js';
+import { createEntry, type NewEntry, type SignedRequest } from '../protocol/schema/entry.js';
 import type { Event } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import { type Refusal, refuse } from '../protocol/schema/reason.js';
-import { sha256Hex } from '../protocol/signing.js';
 import { hostClock } from '../store/host-clock.js';
-import type { Batch, OrderMark, Store, StoreMeta } from '../store/store.js';
+import type { OrderMark, Store, StoreMeta } from '../store/store.js';
 import { type Clock, systemClock, Timekeeper } from './clock.js';
 import { CommitQueue } from './commit-queue.js';
 import { encodeStep, type PublishedEvent } from './encode.js';
@@ -159,7 +159,11 @@ export class Network {
    * @internal
    */
   applyOrdered(requests: readonly Verified[], mark: OrderMark): Applied[] {
-    this.#guard(() => assertNext(mark, this.#mark));
+    try {
+      assertNext(mark, this.#mark);
+    } catch (error) {
+      throw this.#fail(error as Error);
+    }
     this.#mark = mark;
     this.#fireUntil(this.time.now);
     this.#queue.begin();
@@ -171,7 +175,7 @@ export class Network {
     const at = this.time.now;
     const ticked = this.#fireUntil(at);
     const seq = this.#engine.position.seq + 1;
-    const step = this.#guard(() => this.#engine.apply({ seq, at, command }));
+    const step = this.#step({ seq, at, command });
     const { outcome } = step;
     if (outcome?.result === 'accepted' || outcome?.result === 'equivocation') {
       const file = request.kind === 'meme' ? request.file : undefined;
@@ -276,28 +280,41 @@ export class Network {
       const due = this.#engine.nextDeadline();
       if (due === null || due >= at) return events;
       const tick = { seq: this.#engine.position.seq + 1, at: due + 1 };
-      const step = this.#guard(() => this.#engine.apply({ ...tick, command: null }));
+      const step = this.#step({ ...tick, command: null });
       this.#append(createEntry(tick.seq, tick.at), step);
       events.push(...step.events);
     }
   }
 
-  /** Stops the network if a step cannot be logged, because the engine is then ahead of the log. */
-  #append(entry: Entry, step: Step, file?: Uint8Array): void {
-    this.#guard(() => this.#log(entry, step, file));
+  /** Stops the network if the engine throws, because its state is then unknown. */
+  #step(input: Input): Step {
+    try {
+      return this.#engine.apply(input);
+    } catch (error) {
+      throw this.#fail(error as Error);
+    }
   }
 
-  #log(entry: Entry, step: Step, file?: Uint8Array): void {
-    const { events, changes, results } = encodeStep(step);
+  /** Stops the network if a step cannot be logged, because the engine is then ahead of the log. */
+  #append(entry: NewEntry, step: Step, file?: Uint8Array): void {
+    try {
+      this.#log(entry, step, file);
+    } catch (error) {
+      throw this.#fail(error as Error);
+    }
+  }
+
+  #log(entry: NewEntry, step: Step, file?: Uint8Array): void {
+    const encoded = encodeStep(step);
+    const { events, results } = encoded;
     const { seq, at, event_seq } = this.#engine.position;
     assertInvariant(entry.seq === seq, 'LOGGED_ENTRY', entry.seq, seq);
     assertInvariant(entry.at === at, 'LOGGED_TIME', entry.at, at);
     const last = events.at(-1)?.seq ?? event_seq;
     assertInvariant(last === event_seq, 'LOGGED_EVENTS', last, event_seq);
-    const entries = [{ seq: entry.seq, bytes: this.#digests.advance(entry, results) }];
-    this.#overlay.add(entry.seq, step.changes);
-    const blobs = file ? [{ hash: sha256Hex(file), bytes: file }] : [];
-    this.#queue.add({ entries, events, changes, blobs, indexed: [toIndexItem(entry, step)] });
+    const bytes = this.#digests.advance(entry, results);
+    this.#overlay.add(seq, step.changes);
+    this.#queue.add(bytes, encoded, toIndexItem(entry, step), file);
   }
 
   #meta(): StoreMeta {
@@ -314,7 +331,7 @@ export class Network {
 
   #committed(
     view: CommittedView,
-    { events, changes }: { events: readonly PublishedEvent[]; changes: Batch['changes'] },
+    { events, changes }: { events: readonly PublishedEvent[]; changes: readonly Change[] },
   ): void {
     const { position } = this.read;
     assertInvariant(view.meta.seq >= position.seq, 'COMMIT_ORDER', view.meta.seq, position.seq);
@@ -322,28 +339,20 @@ export class Network {
     const expected = position.event_seq + 1;
     assertInvariant(first === expected, 'PUBLISHED_EVENT', first, expected);
     this.read.swap(view, changes);
-    this.#overlay.remove(view.meta.seq);
+    this.#overlay.remove(view.meta.seq, changes);
     this.#followers.publish(events);
     this.time.setAlarm();
   }
 
-  /** Stops the network if `work` throws, because the engine's state is then unknown. */
-  #guard<T>(work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      this.#fail(error as Error);
-      throw error;
-    }
-  }
-
-  #fail(error: Error): void {
-    if (this.#state === 'failed') return;
+  /** Stops the network. Returns the error. */
+  #fail(error: Error): Error {
+    if (this.#state === 'failed') return error;
     this.#state = 'failed';
     this.time.stop();
     this.#followers.end();
     this.#queue.stop(error);
     this.#onFatal(error);
+    return error;
   }
 }
 

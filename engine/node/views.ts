@@ -5,7 +5,7 @@ import type { Event, EventType } from '../protocol/schema/event.js';
 import type { Genesis } from '../protocol/schema/genesis.js';
 import type { RecordKey, RecordOf, Table } from '../protocol/schema/record.js';
 import type { DerivedFrom } from '../store/derived-folder.js';
-import type { RangeOptions, Store, StoreMeta } from '../store/store.js';
+import { isPair, type RangeOptions, type Store, type StoreMeta } from '../store/store.js';
 import type { Clock } from './clock.js';
 import type { EncodedEvent } from './encode.js';
 import { firstEventOf, type IndexRow, readIndexRows } from './entry-index.js';
@@ -108,18 +108,19 @@ const TWO_32 = 2 ** 32;
 /** Identifies a key. A pair of integers becomes one integer, which is faster to look up. */
 function idOf(key: RecordKey): string | number {
   if (typeof key !== 'object') return key;
-  const [first, second] = key;
-  const isPair = key.length === 2 && typeof first === 'number' && typeof second === 'number';
-  return isPair && first < TWO_21 && second < TWO_32 ? first * TWO_32 + second : key.join(' ');
+  const isSmall = isPair(key) && key[0] < TWO_21 && key[1] < TWO_32;
+  return isSmall ? key[0] * TWO_32 + key[1] : key.join(' ');
 }
 
-/** Uncommitted records in one table, by key, in entry order. */
-type Laid = Map<string | number, { value: unknown; seq: number }>;
+/** Last uncommitted change of each record in one table. */
+type Laid = Map<string | number, Change>;
 
 export class Overlay implements Reader {
   readonly #store: Records;
   readonly #proposal: (entry: number) => ProposeCommand;
   readonly #laid = new Map<Table, Laid>(readTables.map((table) => [table, new Map()]));
+  /** Last entry whose changes were added. */
+  #last = -1;
 
   constructor(store: Records, proposal: (entry: number) => ProposeCommand) {
     this.#store = store;
@@ -147,23 +148,20 @@ export class Overlay implements Reader {
 
   /** Adds the changes made by entry `seq`. */
   add(seq: number, changes: readonly Change[]): void {
-    for (const { table, key, value } of changes) {
-      const laid = this.#laid.get(table);
-      if (!laid) continue;
-      const id = idOf(key);
-      // Moves a changed record to the end.
-      laid.delete(id);
-      laid.set(id, { value, seq });
-    }
+    this.#last = seq;
+    for (const change of changes) this.#laid.get(change.table)?.set(idOf(change.key), change);
   }
 
-  /** Removes the changes made by entries up to `seq`, which are now in the store. */
-  remove(seq: number): void {
-    for (const laid of this.#laid.values()) {
-      for (const [id, pending] of laid) {
-        if (pending.seq > seq) break;
-        laid.delete(id);
-      }
+  /** Removes changes made by entries up to `seq`, which are now in the store. */
+  remove(seq: number, changes: readonly Change[]): void {
+    if (seq === this.#last) {
+      for (const laid of this.#laid.values()) if (laid.size > 0) laid.clear();
+      return;
+    }
+    for (const change of changes) {
+      const laid = this.#laid.get(change.table);
+      const id = idOf(change.key);
+      if (laid?.get(id) === change) laid.delete(id);
     }
   }
 }

@@ -10,17 +10,29 @@
  * `[table, key, value]`, where the value null marks a deleted record.
  */
 import { sha256 } from '#sha256';
-import type { Entry, EntryKind } from './schema/entry.js';
+import type { Entry, EntryKind, NewEntry } from './schema/entry.js';
 
 const LENGTH_BYTES = 8;
-/** Longest text, in characters, that is written one character at a time. */
-const SHORT = 24;
 const DIGEST_BYTES = 32;
 /** A stored entry: log digest, digest, frame. */
 const STORED_HEAD = 2 * DIGEST_BYTES;
 const BUFFER_BYTES = 64 * 1024;
 
 type Part = string | Uint8Array;
+
+/** Limit of the lengths in an entry, and of its numbers and kind. */
+const HEAD_BYTES = 256;
+
+let lastTime = { at: 0, text: '0' };
+
+/** Formats an integer above 2^31, which takes three times as long as a smaller one. */
+function formatTime(at: number): string {
+  if (at !== lastTime.at) lastTime = { at, text: `${at}` };
+  return lastTime.text;
+}
+
+/** Stands for the length of a text until the length is known. */
+const GAP = '\0'.repeat(LENGTH_BYTES);
 
 /** Writes frames into a large buffer, which is cheaper than one buffer for each frame. */
 class FrameWriter {
@@ -33,59 +45,85 @@ class FrameWriter {
   constructor(private readonly keeps: boolean) {}
 
   /** Returns a view of two digests and the frame of the parts after them. */
-  write(first: Uint8Array, second: Uint8Array, parts: readonly Part[]): Buffer {
-    const begin = this.#begin(parts);
-    this.#append(first);
-    this.#append(second);
-    for (const part of parts) {
-      const start = this.#end;
-      this.#end += LENGTH_BYTES;
-      if (typeof part === 'string') this.#write(part);
-      else this.#append(part);
-      // No part reaches 4 GiB, so the upper half of the length is zero.
-      this.#numbers.setUint32(start, 0);
-      this.#numbers.setUint32(start + 4, this.#end - start - LENGTH_BYTES);
-    }
-    return this.#buffer.subarray(begin, this.#end);
+  write(first: Uint8Array, second: Uint8Array, parts: readonly Part[]): Uint8Array {
+    // A UTF-16 unit takes at most three bytes in UTF-8.
+    let bytes = 0;
+    for (const part of parts) bytes += LENGTH_BYTES + 3 * part.length;
+    const begin = this.#begin(first, second, bytes);
+    for (const part of parts) this.#append(part);
+    return this.#since(begin);
   }
 
-  /** Returns the start of a frame, after which there is room for all of its parts. */
-  #begin(parts: readonly Part[]): number {
-    let bytes = STORED_HEAD;
-    // A UTF-16 unit takes at most three bytes in UTF-8.
-    for (const part of parts) {
-      bytes += LENGTH_BYTES + (typeof part === 'string' ? 3 * part.length : part.length);
+  /**
+   * Returns what `write` returns for an entry. Writes an ASCII entry in one native call, because a
+   * call takes as long as 300 bytes. Results are written one by one instead: writing a text makes
+   * it flat for its later readers.
+   */
+  writeEntry(first: Uint8Array, second: Uint8Array, entry: NewEntry): Uint8Array {
+    const { seq, kind, public_key, target, timestamp, signature, body } = entry;
+    const number = `${seq}`;
+    const at = formatTime(entry.at);
+    const texts = public_key.length + target.length + timestamp.length + signature.length;
+    const begin = this.#begin(first, second, HEAD_BYTES + 3 * (texts + body.length));
+    const head =
+      GAP + number + GAP + at + GAP + kind + GAP + public_key + GAP + target + GAP + timestamp;
+    const isText = typeof body === 'string';
+    const all = isText ? `${head}${GAP}${signature}${GAP}${body}` : `${head}${GAP}${signature}`;
+    const start = this.#end;
+    if (this.#buffer.write(all, start) === all.length) {
+      this.#measure(number.length);
+      this.#measure(at.length);
+      this.#measure(kind.length);
+      this.#measure(public_key.length);
+      this.#measure(target.length);
+      this.#measure(timestamp.length);
+      this.#measure(signature.length);
+      if (isText) this.#measure(body.length);
+    } else {
+      for (const text of [number, at, kind, public_key, target, timestamp, signature]) {
+        this.#append(text);
+      }
+      if (isText) this.#append(body);
     }
+    if (!isText) this.#append(body);
+    return this.#since(begin);
+  }
+
+  #since(begin: number): Uint8Array {
+    return new Uint8Array(this.#buffer.buffer, begin, this.#end - begin);
+  }
+
+  /** Makes room for the digests and for `bytes`, and writes the digests. Returns the start. */
+  #begin(first: Uint8Array, second: Uint8Array, most: number): number {
+    const bytes = STORED_HEAD + most;
     if (!this.keeps) this.#end = 0;
     if (this.#end + bytes > this.#buffer.length) {
       this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, BUFFER_BYTES));
       this.#numbers = new DataView(this.#buffer.buffer);
       this.#end = 0;
     }
-    return this.#end;
+    const begin = this.#end;
+    this.#buffer.set(first, begin);
+    this.#buffer.set(second, begin + first.length);
+    this.#end = begin + first.length + second.length;
+    return begin;
   }
 
-  #write(text: string): void {
-    if (text.length <= SHORT && this.#writeShort(text)) return;
-    this.#end += this.#buffer.write(text, this.#end);
-  }
-
-  /** Writes short ASCII texts in a loop, because a native call takes longer for them. */
-  #writeShort(text: string): boolean {
-    const buffer = this.#buffer;
-    const end = this.#end;
-    for (let index = 0; index < text.length; index += 1) {
-      const code = text.charCodeAt(index);
-      if (code > 0x7f) return false;
-      buffer[end + index] = code;
+  #append(part: Part): void {
+    const start = this.#end + LENGTH_BYTES;
+    if (typeof part === 'string') this.#measure(this.#buffer.write(part, start));
+    else {
+      this.#buffer.set(part, start);
+      this.#measure(part.length);
     }
-    this.#end = end + text.length;
-    return true;
   }
 
-  #append(bytes: Uint8Array): void {
-    this.#buffer.set(bytes, this.#end);
-    this.#end += bytes.length;
+  /** Writes the length of the next part, and passes it. */
+  #measure(length: number): void {
+    // No part reaches 4 GiB, so the upper half of the length is zero.
+    this.#numbers.setUint32(this.#end, 0);
+    this.#numbers.setUint32(this.#end + 4, length);
+    this.#end += LENGTH_BYTES + length;
   }
 }
 
@@ -142,11 +180,6 @@ class FrameReader {
   }
 }
 
-const entryParts = (entry: Entry): Part[] => {
-  const { seq, at, kind, public_key, target, timestamp, signature, body } = entry;
-  return [`${seq}`, `${at}`, kind, public_key, target, timestamp, signature, body];
-};
-
 /** Decodes an entry, whose body is a view of the bytes. @throws {RangeError} for invalid bytes. */
 export function decodeEntry(bytes: Uint8Array): Entry {
   const parts = new FrameReader(bytes);
@@ -191,9 +224,9 @@ export class Digests {
    * Advances both chains. `results` is the canonical JSON of each event, then of each changed
    * record, in order. Returns the stored entry: both digests after it, then its frame.
    */
-  advance(entry: Entry, results: readonly string[]): Uint8Array {
+  advance(entry: NewEntry, results: readonly string[]): Uint8Array {
     // The first digest is a place for the new log digest.
-    const stored = keptFrames.write(this.#state, this.#log, entryParts(entry));
+    const stored = keptFrames.writeEntry(this.#state, this.#log, entry);
     this.#log = sha256(stored.subarray(DIGEST_BYTES));
     this.#state = sha256(hashedFrames.write(this.#state, this.#log, results));
     stored.set(this.#log, 0);

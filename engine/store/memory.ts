@@ -6,6 +6,7 @@ import {
   assertRange,
   type Batch,
   compareKeys,
+  isPair,
   keyId,
   type RangeOptions,
   type Store,
@@ -20,10 +21,41 @@ interface Slot {
 
 /** Records by key. The sorted list of the same slots is updated when a range read needs it. */
 interface Table {
-  slots: Map<string, Slot>;
+  slots: Slots;
   sorted: Slot[];
   added: Slot[];
   deleted: number;
+}
+
+/** Finds pairs of numbers, such as the keys of votes, without making a text of each. */
+class Slots {
+  readonly #byId = new Map<string, Slot>();
+  readonly #byPair = new Map<number, Map<number, Slot>>();
+  size = 0;
+
+  get(key: RecordKey): Slot | undefined {
+    return isPair(key) ? this.#byPair.get(key[0])?.get(key[1]) : this.#byId.get(keyId(key));
+  }
+
+  add(slot: Slot): void {
+    const { key } = slot;
+    this.size += 1;
+    if (!isPair(key)) this.#byId.set(keyId(key), slot);
+    else {
+      const slots = this.#byPair.get(key[0]);
+      if (slots) slots.set(key[1], slot);
+      else this.#byPair.set(key[0], new Map([[key[1], slot]]));
+    }
+  }
+
+  /** Removes the slots of deleted records. */
+  sweep(): void {
+    this.size = 0;
+    for (const slots of [this.#byId, ...this.#byPair.values()]) {
+      for (const [id, { json }] of slots) if (json === null) slots.delete(id as never);
+      this.size += slots.size;
+    }
+  }
 }
 
 /** Beyond this number of new slots, sorting all slots is cheaper than inserting each new slot. */
@@ -34,7 +66,7 @@ export interface MemoryStoreOptions {
   history?: boolean;
 }
 
-/** Creates an empty {@link Store}. Does not copy bytes, so callers must not change them. */
+/** Creates an empty {@link Store}. Copies no bytes and no keys, so callers must not change them. */
 export function createMemoryStore({ history: held = true }: MemoryStoreOptions = {}): Store {
   const tables = new Map<string, Table>();
   const log = new Map<number, Uint8Array>();
@@ -63,7 +95,7 @@ export function createMemoryStore({ history: held = true }: MemoryStoreOptions =
       return commits;
     },
     meta: () => (meta === null ? null : { ...meta }),
-    get: (table, key) => tables.get(table)?.slots.get(keyId(key))?.json ?? undefined,
+    get: (table, key) => tables.get(table)?.slots.get(key)?.json ?? undefined,
     range: (table, options = {}) => select(table, tableOf(tables, table), options),
     entry: (seq) => log.get(seq),
     *entries(from, to) {
@@ -84,7 +116,7 @@ export function createMemoryStore({ history: held = true }: MemoryStoreOptions =
 function tableOf(tables: Map<string, Table>, name: string): Table {
   const existing = tables.get(name);
   if (existing !== undefined) return existing;
-  const created: Table = { slots: new Map(), sorted: [], added: [], deleted: 0 };
+  const created: Table = { slots: new Slots(), sorted: [], added: [], deleted: 0 };
   tables.set(name, created);
   return created;
 }
@@ -118,12 +150,11 @@ function indexRows<Row extends { seq: number }>(all: readonly Row[], options: Ra
 }
 
 function change(table: Table, key: RecordKey, json: string | null): void {
-  const id = keyId(key);
-  const slot = table.slots.get(id);
+  const slot = table.slots.get(key);
   if (slot === undefined) {
     if (json === null) return;
-    const added = { key: typeof key === 'object' ? [...key] : key, json };
-    table.slots.set(id, added);
+    const added = { key, json };
+    table.slots.add(added);
     table.added.push(added);
     return;
   }
@@ -160,7 +191,7 @@ function sortedSlots(table: Table): Slot[] {
 }
 
 function sweep(table: Table): void {
-  for (const [id, slot] of table.slots) if (slot.json === null) table.slots.delete(id);
+  table.slots.sweep();
   table.sorted = table.sorted.filter((slot) => slot.json !== null);
   table.added = table.added.filter((slot) => slot.json !== null);
   table.deleted = 0;

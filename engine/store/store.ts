@@ -20,7 +20,7 @@ export interface Batch {
   entries: { seq: number; bytes: Uint8Array }[];
   /** Events as canonical JSON that continue the history, ascending. */
   events: { seq: number; json: string }[];
-  changes: RecordChange[];
+  changes: readonly RecordChange[];
   /** Files by the SHA-256 of their content, in hex. */
   blobs: { hash: string; bytes: Uint8Array }[];
   /** Rows in the index from entries to events, each by the last entry that it covers. */
@@ -291,10 +291,13 @@ export function keyId(key: RecordKey): string {
 /** Returns `JSON.stringify(key)`. Most keys are numbers or pairs of numbers. */
 export function encodeKey(key: RecordKey): string {
   if (typeof key === 'number') return `${key}`;
-  const isPair = typeof key === 'object' && key.length === 2;
-  return isPair && typeof key[0] === 'number' && typeof key[1] === 'number'
-    ? `[${key[0]},${key[1]}]`
-    : JSON.stringify(key);
+  return isPair(key) ? `[${key[0]},${key[1]}]` : JSON.stringify(key);
+}
+
+/** Returns true for a pair of numbers. */
+export function isPair(key: RecordKey): key is readonly [number, number] {
+  if (typeof key !== 'object' || key.length !== 2) return false;
+  return typeof key[0] === 'number' && typeof key[1] === 'number';
 }
 
 /**

@@ -8,7 +8,7 @@ import { hexBytes } from '../../engine/admit/credentials.js';
 import { KeySignatory } from '../../engine/crypto/keys.js';
 import type { AheadSigner, EarlySignature } from '../../engine/crypto/signer.js';
 import type { VerifyJob } from '../../engine/crypto/verifier.js';
-import { composeVote, type Signatory, signingInput } from '../../engine/protocol/compose.js';
+import { type Signatory, signingInput } from '../../engine/protocol/compose.js';
 import type { VoteCommand } from '../../engine/protocol/schema/command.js';
 import type { SignedRequest } from '../../engine/protocol/schema/entry.js';
 import { formatInstant } from '../../engine/protocol/schema/primitives.js';
@@ -116,22 +116,17 @@ export class DirectVote implements SignedRequest, VoteCommand, Admitted {
   }
 
   get body(): Uint8Array {
-    this.#body ??= this.#compose();
+    this.#body ??= Buffer.from(this.bodyText, 'latin1');
     return this.#body;
   }
 
-  #compose(): Uint8Array {
-    const { block_hash, decision, reason, meme_references } = this;
-    const timestamp = formatInstant(this.signedAt);
-    if (this.#by.unsigned !== undefined) {
-      const fields = { block_hash, decision, reason, meme_references };
-      return composeVote(this.#by, timestamp, fields).body;
-    }
-    const text =
+  get bodyText(): string {
+    const { block_hash, decision, reason } = this;
+    return (
       `{"block_hash":"${block_hash}","decision":"${decision}","reason":"${reason}",` +
-      `"meme_references":${this.#references},"timestamp":"${timestamp}",` +
-      `"signature":"${this.#signed()}"}`;
-    return Buffer.from(text, 'latin1');
+      `"meme_references":${this.#references},"timestamp":"${formatInstant(this.signedAt)}",` +
+      `"signature":"${this.#by.unsigned ?? this.#signed()}"}`
+    );
   }
 
   /** Returns the signature, in hex. */

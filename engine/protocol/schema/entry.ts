@@ -17,6 +17,8 @@ export interface SignedRequest {
   body: Uint8Array;
   /** A meme's file, whose hash is in the body. */
   file?: Uint8Array;
+  /** The body as text, if it exists as text and bytes would have to be made from it. */
+  readonly bodyText?: string;
 }
 
 /** Log entry kind: a request kind, `tick` (a deadline fired) or `genesis` (entry 0). */
@@ -36,6 +38,11 @@ export interface Entry {
   body: Uint8Array;
 }
 
+/** An entry to encode. */
+export interface NewEntry extends Omit<Entry, 'body'> {
+  body: Uint8Array | string;
+}
+
 const tick = {
   kind: 'tick',
   public_key: '',
@@ -49,9 +56,10 @@ const tick = {
 export function createEntry(
   seq: number,
   at: number,
-  request: Omit<Entry, 'seq' | 'at'> = tick,
-): Entry {
-  const { kind, public_key, target, timestamp, signature, body } = request;
+  request: Omit<Entry, 'seq' | 'at'> & Pick<SignedRequest, 'bodyText'> = tick,
+): NewEntry {
+  const { kind, public_key, target, timestamp, signature } = request;
+  const body = request.bodyText ?? request.body;
   return { seq, at, kind, public_key, target, timestamp, signature, body };
 }
 

@@ -21,7 +21,7 @@ const texts = fc.oneof(
 );
 const lines = fc.record({
   at: fc.maxSafeInteger(),
-  body: fc.oneof(fc.uint8Array(), fc.constant(new Uint8Array(90_000).fill(7))),
+  body: fc.oneof(texts, fc.uint8Array(), fc.constant(new Uint8Array(90_000).fill(7))),
   kind: fc.constantFrom('vote' as const, 'tick' as const),
   public_key: texts,
   results: fc.array(texts, { maxLength: 5 }),
