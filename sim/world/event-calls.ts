@@ -23,11 +23,18 @@ export class EventCalls {
   readonly #knowledge: Knowledge;
   readonly #options: NewsOptions;
   readonly #invited = new Set<string>();
+  /** Run time from which all agents are present; infinity if an agent leaves. */
+  readonly #completeMs: number;
 
   constructor(world: World, knowledge: Knowledge, options: NewsOptions) {
     this.#world = world;
     this.#knowledge = knowledge;
     this.#options = options;
+    this.#completeMs = options.agents.reduce(
+      (most, { joinsMs, leavesMs }) =>
+        Math.max(most, leavesMs === null ? joinsMs : Number.POSITIVE_INFINITY),
+      0,
+    );
   }
 
   spread(event: Event, at: number): void {
@@ -83,7 +90,8 @@ export class EventCalls {
   /** Returns agents that have joined and have not permanently left. */
   #audience(at: number): readonly ScriptedAgent[] {
     const runMs = at - this.#world.startMs;
-    return this.#options.agents.filter((agent) => isHere(agent, runMs));
+    const { agents } = this.#options;
+    return runMs >= this.#completeMs ? agents : agents.filter((agent) => isHere(agent, runMs));
   }
 
   /** Schedules producers in an open schedule, after a random time so that few propose at once. */

@@ -213,7 +213,9 @@ export class Gossip {
     const at = talk.votedAt[from]!;
     if (at >= now) return false;
     if (this.#outbox?.takes(from)) return this.#arrived(talk.voteArrivals.get(from), from, to, now);
-    return this.#links.arrival(talk.voteNames[from]!, from, to, at) <= now;
+    const name = talk.voteNames[from]!;
+    if (this.#links.isPlain) return at + this.#links.plainMs(name | 0, from, to) <= now;
+    return this.#links.arrival(name, from, to, at) <= now;
   }
 
   #heard({ at, name, arrivals }: Told, from: number, to: number, now: number): boolean {

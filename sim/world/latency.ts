@@ -91,7 +91,7 @@ export function createLatencySampler(latency: Latency, traces: Traces): Sampler 
 /** Minimum latency. A lower value would make windows so short that runs become very slow. */
 const LEAST_MS = 10;
 
-/** Maps a 32-bit hash to integer milliseconds. */
+/** Maps 32 bits of a hash, signed or not, to integer milliseconds. */
 type Sampler = (hash: number) => number;
 
 const CELL_BITS = 18;
@@ -101,12 +101,14 @@ const PLACES = 2 ** 32;
 /** Table marks for an uncomputed cell, and for a cell with several values or a large value. */
 const EMPTY = 0;
 const MIXED = -1;
-const LARGEST = 2 ** 31 - 1;
+const LARGEST = 2 ** 15 - 1;
 
 /** @param quantile maps (0, 1) to milliseconds and must not decrease. */
 export function createSampler(quantile: (place: number) => number): Sampler {
-  const table = new Int32Array(CELLS);
-  const exact = (hash: number) => Math.max(LEAST_MS, Math.round(quantile((hash + 0.5) / PLACES)));
+  // Two bytes a cell, so that the table fits into a processor's first cache.
+  const table = new Int16Array(CELLS);
+  const exact = (hash: number) =>
+    Math.max(LEAST_MS, Math.round(quantile(((hash >>> 0) + 0.5) / PLACES)));
   const fill = (cell: number): number => {
     const first = exact(cell * IN_CELL);
     const last = exact(cell * IN_CELL + IN_CELL - 1);

@@ -51,13 +51,21 @@ export class Links {
 
   /** Returns the arrival time of a message that is sent once; infinite if the message is lost. */
   arrival(name: number, from: number, to: number, at: number): number {
-    if (this.#isPlain) return at + this.#latencies.of(from, to)(mixPair(name, to));
+    if (this.isPlain) return at + this.plainMs(name, from, to);
     if (this.fails(name, from, to, at)) return Number.POSITIVE_INFINITY;
     return at + this.#latencyMs(name, from, to, at);
   }
 
+  /**
+   * Returns the latency of a message if latency alone decides its arrival. V8 allocates memory for
+   * a time or an unsigned hash that is passed to a function, but not for these integers.
+   */
+  plainMs(name: number, from: number, to: number): number {
+    return this.#latencies.of(from, to)(mixPair(name, to) | 0);
+  }
+
   /** True if latency alone decides the arrival of every message. */
-  get #isPlain(): boolean {
+  get isPlain(): boolean {
     return (
       this.#own === null &&
       this.#losses.length === 1 &&
@@ -68,7 +76,7 @@ export class Links {
 
   /** Returns true if no message sent at `at` can be lost. */
   sure(at: number): boolean {
-    if (this.#isPlain) return true;
+    if (this.isPlain) return true;
     return this.#own === null && this.#loss(at) === 0 && !this.#faults.partitioned(at);
   }
 
@@ -85,7 +93,7 @@ export class Links {
 
   /** Returns the arrival time of a feed event, which is retransmitted until it arrives. */
   delivery(name: number, to: number, at: number): number {
-    if (this.#isPlain) return at + this.#latencies.of(NETWORK, to)(mixPair(name, to));
+    if (this.isPlain) return at + this.plainMs(name, NETWORK, to);
     const losses = this.losses(name, to, at);
     const sentAt = this.#faults.healedAt(to, at + losses * RESEND_MS);
     return sentAt + this.#latencyMs(name, NETWORK, to, sentAt);

@@ -21,7 +21,10 @@ test('fallback: the pool verifies in its threads without libsodium, with one war
   const { found, warning, blocked } = await runBlocked('pool');
   expectSameAsLibsodium(found);
   expect(warning).toMatch(/^sodium-native .*\n$/);
-  expect(blocked).toEqual(['main', 'worker', 'worker']);
+  // The number of threads follows the work and the machine.
+  const [main, ...workers] = blocked;
+  expect(main).toBe('main');
+  expect(new Set(workers)).toEqual(new Set(['worker']));
 });
 
 test('fallback: inline verifies without libsodium, with one warning', async () => {
