@@ -23,18 +23,11 @@ export class EventCalls {
   readonly #knowledge: Knowledge;
   readonly #options: NewsOptions;
   readonly #invited = new Set<string>();
-  /** Run time from which all agents are present; infinity if an agent leaves. */
-  readonly #completeMs: number;
 
   constructor(world: World, knowledge: Knowledge, options: NewsOptions) {
     this.#world = world;
     this.#knowledge = knowledge;
     this.#options = options;
-    this.#completeMs = options.agents.reduce(
-      (most, { joinsMs, leavesMs }) =>
-        Math.max(most, leavesMs === null ? joinsMs : Number.POSITIVE_INFINITY),
-      0,
-    );
   }
 
   spread(event: Event, at: number): void {
@@ -91,7 +84,9 @@ export class EventCalls {
   #audience(at: number): readonly ScriptedAgent[] {
     const runMs = at - this.#world.startMs;
     const { agents } = this.#options;
-    return runMs >= this.#completeMs ? agents : agents.filter((agent) => isHere(agent, runMs));
+    // An intervention can let an agent leave at any time. Mostly all agents are present.
+    const isPresent = (agent: ScriptedAgent) => isHere(agent, runMs);
+    return agents.every(isPresent) ? agents : agents.filter(isPresent);
   }
 
   /** Schedules producers in an open schedule, after a random time so that few propose at once. */

@@ -46,6 +46,13 @@ const votesOn = (log: readonly Line[], hash: string) =>
     .filter(({ block_hash }) => block_hash === hash);
 const hashOf = (number: number) => csvRows(join(base.folder, 'blocks.csv'))[number]!.block_hash!;
 
+/** Mean number of agents that hear of the end of a block. Lost copies are sent again. */
+function hearersOf({ result, folder }: Kept): number {
+  const { sent, lost } = result.messages['event.close']!;
+  const closed = csvRows(join(folder, 'blocks.csv')).filter(({ status }) => status !== 'voting');
+  return (sent - lost) / closed.length;
+}
+
 test('silence: an agent sends nothing more, and its earlier messages arrive', async () => {
   const { acted, log } = await forked({ kind: 'silence', whom: [{ agent: 2 }], at_ms: 15_000 });
   const from = log[acted.entry!]!.at;
@@ -60,6 +67,9 @@ test('remove: agents leave for good, with status inactive', async () => {
   expect(acted.did).toBe(3);
   const gone = csvRows(join(fork.folder, 'agents.csv')).filter((a) => a.status === 'inactive');
   expect(gone.filter(({ group }) => group === 'hill').length).toBe(3);
+  expect(hearersOf(base)).toBe(30);
+  expect(hearersOf(fork)).toBeGreaterThan(27);
+  expect(hearersOf(fork)).toBeLessThan(30);
 });
 
 test.each(['approve', 'reject'] as const)('vote: an abstainer votes %s', async (decision) => {
