@@ -39,8 +39,10 @@ const SPAN_MS = 50;
  * the next item to the members of the queue.
  */
 export class DueQueue<T> {
+  /** Empty spans, for reuse. */
+  readonly #spare = new SpareSpans<T>();
   /** Items due before the end of the current span, with their order. */
-  #near = new Span<T>();
+  #near = this.#spare.take(LEAST);
   readonly #sorted = new SortedSpan();
   /** Places of the items that no key can hold, or that came after the span was sorted. */
   readonly #late = new TinyQueue<number>([], (a, b) => compare(this.#near, a, b));
@@ -49,8 +51,6 @@ export class DueQueue<T> {
   /** Later spans by number, counted from the first span, and the numbers as a heap. */
   readonly #later = new Map<number, Span<T>>();
   readonly #spans = new TinyQueue<number>();
-  /** Empty spans, for reuse. */
-  readonly #spare: Span<T>[] = [];
   /** Time, agent, number, time of scheduling and content of the item that was taken last. */
   at = 0;
   from = 0;
@@ -78,16 +78,15 @@ export class DueQueue<T> {
     const span = whole - this.#firstSpan;
     if (span <= this.#span) {
       if (this.#isOver) this.#near.length = 0;
+      this.#near = this.#spare.withRoom(this.#near);
       this.#near.add(at, from, number, since, item);
       this.#late.push(this.#near.length - 1);
       return;
     }
-    let later = this.#later.get(span);
-    if (!later) {
-      later = this.#spare.pop() ?? new Span();
-      this.#later.set(span, later);
-      this.#spans.push(span);
-    }
+    const known = this.#later.get(span);
+    if (!known) this.#spans.push(span);
+    const later = known ? this.#spare.withRoom(known) : this.#spare.take(LEAST);
+    if (later !== known) this.#later.set(span, later);
     later.add(at, from, number, since, item);
   }
 
@@ -119,8 +118,7 @@ export class DueQueue<T> {
   #approach(): void {
     const number = this.#spans.pop();
     if (number === undefined) return;
-    this.#near.length = 0;
-    this.#spare.push(this.#near);
+    this.#spare.give(this.#near);
     this.#near = this.#later.get(number)!;
     this.#later.delete(number);
     this.#span = number;
@@ -136,30 +134,69 @@ const FROM = 1;
 const NUMBER = 2;
 const SINCE = 3;
 
+/** Items that a new span has room for. */
+const LEAST = 16;
+
 /** Items of one span in rows of one typed array, in order of insertion. */
 class Span<T> {
   length = 0;
-  rows = new Float64Array(16 * WIDTH);
-  readonly items: (T | null)[] = [];
+  readonly rows: Float64Array;
+  readonly items: (T | null)[];
+
+  /** @param room number of items that fit. */
+  constructor(readonly room: number) {
+    this.rows = new Float64Array(room * WIDTH);
+    this.items = new Array<T | null>(room).fill(null);
+  }
 
   add(at: number, from: number, number: number, since: number, item: T): void {
     const place = this.length;
     const row = place * WIDTH;
-    if (row === this.rows.length) this.#grow();
-    const { rows, items } = this;
+    const { rows } = this;
     rows[row] = at;
     rows[row + FROM] = from;
     rows[row + NUMBER] = number;
     rows[row + SINCE] = since;
-    if (place < items.length) items[place] = item;
-    else items.push(item);
+    this.items[place] = item;
     this.length = place + 1;
   }
 
-  #grow(): void {
-    const rows = new Float64Array(2 * this.rows.length);
-    rows.set(this.rows);
-    this.rows = rows;
+  /** Moves all items from a smaller span. */
+  fillFrom({ rows, items, length }: Span<T>): void {
+    this.rows.set(rows);
+    for (let place = 0; place < length; place += 1) {
+      this.items[place] = items[place]!;
+      items[place] = null;
+    }
+    this.length = length;
+  }
+}
+
+/**
+ * Empty spans by size. A full span moves to one of twice the size, and leaves its own to others.
+ * Otherwise every span in reuse would grow to the size of the largest.
+ */
+class SpareSpans<T> {
+  readonly #byRoom = new Map<number, Span<T>[]>();
+
+  take(room: number): Span<T> {
+    return this.#byRoom.get(room)?.pop() ?? new Span(room);
+  }
+
+  give(span: Span<T>): void {
+    span.length = 0;
+    const spare = this.#byRoom.get(span.room);
+    if (spare) spare.push(span);
+    else this.#byRoom.set(span.room, [span]);
+  }
+
+  /** Returns the span, or a larger one with its items if it is full. */
+  withRoom(span: Span<T>): Span<T> {
+    if (span.length < span.room) return span;
+    const larger = this.take(2 * span.room);
+    larger.fillFrom(span);
+    this.give(span);
+    return larger;
   }
 }
 
