@@ -33,6 +33,7 @@ import {
 import type { Measures } from '../measure/dictionary.js';
 import {
   type ClosedBlock,
+  closingsOf,
   describeShades,
   drawOverTime,
   findOutages,
@@ -64,7 +65,7 @@ export function finalityChart(
     .flatMap(({ closedMs, finalityMs }) => (finalityMs === null ? [] : [{ closedMs, finalityMs }]))
     .toSorted((a, b) => a.closedMs - b.closedMs);
   const lanes = others.flatMap((status) => {
-    const closings = blocks.filter((one) => one.status === status).map(({ closedMs }) => closedMs);
+    const closings = closingsOf(blocks, status);
     return closings.length === 0 ? [] : [{ status, closings, ...outcomes[status] }];
   });
   if (final.length === 0) return null;
@@ -261,12 +262,7 @@ export function outcomesChart(
   const last = blocks.reduce((most, { closedMs }) => Math.max(most, closedMs), endMs);
   const x = timeUnit(last);
   const curves = outcomeNames.map((name) => {
-    const closings = blocks.filter(({ status }) => status === name).map(({ closedMs }) => closedMs);
-    return {
-      name,
-      closings: closings.sort((a, b) => a - b),
-      color: variable(outcomes[name].color),
-    };
+    return { name, closings: closingsOf(blocks, name), color: variable(outcomes[name].color) };
   });
   const drawn = curves.filter(({ closings }) => closings.length > 0);
   const instants = instantsOf(blocks, last);

@@ -45,6 +45,7 @@ import type { SimResult } from '../run/result.js';
 import { formatExportLink, isExported } from './sections.js';
 import {
   type ClosedBlock,
+  closingsOf,
   computeShades,
   describeShades,
   drawOverTime,
@@ -83,7 +84,7 @@ export async function comparisonPage(compared: ComparisonInput): Promise<string>
     sidesTable(compared, results),
     partingSection(compared, results),
     chart ? section('Two futures', figure(chart), futureTable(both)) : null,
-    section('Blocks', blocksText(found), tallies ? figure(tallies) : null, tallyPart(found)),
+    section('Blocks', blocksText(found), tallies && figure(tallies), tallyTable(found.blocks)),
     futures ? votersSection(futures) : null,
     section('Measures', measuresPart(found)),
     section('Reproduce', again(compared)),
@@ -108,7 +109,7 @@ function shadesOfBoth(results: readonly SimResult[]): Shade[] {
 
 function summaryBox({ found, futures }: ComparisonInput): Html {
   const { same, first, blocks, measures } = found;
-  const turned = blocks.filter(({ a, b }) => a?.status !== b?.status).length;
+  const turned = blocks.filter(isTurned).length;
   const differ = `${format(measures.length)} measures differ.`;
   const counted = `${format(turned)} blocks have a different outcome, and ${differ}`;
   if (same) {
@@ -167,21 +168,17 @@ function partingSection(
       named[name] ?? name.replace(/^by, b$/, 'sender in B').replace(/^by, a$/, 'sender in A');
     return { name: shownName, value: name.startsWith('by') ? value : code(value), wide: true };
   });
-  const why: Fact[] = scenario
-    ? [
-        {
-          name: 'first different scenario value',
-          value: html`${code(scenario.path)}: ${code(scenario.a)} in A, ${code(scenario.b)} in B`,
-          wide: true,
-        },
-      ]
-    : [];
+  const differing = scenario && {
+    name: 'first different scenario value',
+    value: html`${code(scenario.path)}: ${code(scenario.a)} in A, ${code(scenario.b)} in B`,
+    wide: true,
+  };
   return section(
     'First difference',
     facts([
       { name: 'location', value: first.where, wide: true },
       ...details,
-      ...why,
+      ...(differing ? [differing] : []),
       ...results.flatMap((result, index) => otherwiseIn(result, index === 0 ? 'A' : 'B')),
     ]),
     linksTo(compared),
@@ -213,16 +210,13 @@ function linksTo({ a, b, file, found }: ComparisonInput): Html | null {
 
 function blocksText({ blocks }: KeptComparison): Html {
   if (blocks.length === 0) return html`<p>All blocks and their votes are the same.</p>\n`;
-  const turned = ordered(blocks).filter(({ a, b }) => a?.status !== b?.status);
-  const rest = blocks.length - turned.length;
+  const turned = blocks.filter(isTurned).length;
+  const rest = blocks.length - turned;
   const others =
     rest === 0 ? '' : ` ${format(rest)} more have a different tally or hash, but the same outcome.`;
-  const ended = `${format(turned.length)} blocks differ in outcome or exist in one run only.`;
+  const ended = `${format(turned)} blocks differ in outcome or exist in one run only.`;
   return html`<p>${ended}${others}</p>\n`;
 }
-
-const tallyPart = ({ blocks }: KeptComparison): Html | null =>
-  blocks.length === 0 ? null : tallyTable(blocks);
 
 function measuresPart({ measures }: KeptComparison): Html {
   if (measures.length === 0) return html`<p>All measures are the same.</p>\n`;
@@ -352,15 +346,9 @@ interface Step {
   count: number;
 }
 
-const finalIn = ({ blocks }: Future): number[] =>
-  blocks
-    .filter(({ status }) => status === 'finalized')
-    .map(({ closedMs }) => closedMs)
-    .sort((a, b) => a - b);
-
 /** Returns finalization times, or evenly spaced instants if there are too many finalizations. */
 function stepsOf(future: Future): Step[] {
-  const closings = finalIn(future);
+  const closings = closingsOf(future.blocks, 'finalized');
   const all = closings.map((ms, index) => ({ ms, count: index + 1 }));
   const even = instants(future.endMs, MOST_STEPS).map((ms) => ({
     ms,
@@ -378,11 +366,11 @@ const countAt = (closings: readonly number[], ms: number): number =>
 
 /** Table with the chart's data at some instants. A run's cells contain a dash after its end. */
 function futureTable([a, b]: readonly [Future, Future]): Html {
-  const [one, other] = [finalIn(a), finalIn(b)];
+  const [one, other] = [a, b].map(({ blocks }) => closingsOf(blocks, 'finalized'));
   const rows = instants(Math.max(a.endMs, b.endMs), ROWS).map((ms) => {
     const at = (closings: readonly number[], endMs: number) =>
       ms > endMs + 1 ? '–' : format(countAt(closings, ms));
-    return [formatMs(ms), at(one, a.endMs), at(other, b.endMs)];
+    return [formatMs(ms), at(one!, a.endMs), at(other!, b.endMs)];
   });
   const columns = ['time', ...['finalized in A', 'finalized in B'].map(numberColumn)];
   return table('Finalized blocks by virtual time', columns, rows, { fold: 'Data table' });
@@ -393,10 +381,12 @@ const MOST_ROWS = 300;
 const REST = 'folkmoot compare --json';
 
 /** Sorts blocks with different outcomes first, then blocks whose tallies or hashes differ. */
-function ordered(blocks: readonly BlockDifference[]): BlockDifference[] {
-  const turned = ({ a, b }: BlockDifference) => a?.status !== b?.status;
-  return [...blocks.filter(turned), ...blocks.filter((one) => !turned(one))];
-}
+const ordered = (blocks: readonly BlockDifference[]): BlockDifference[] => [
+  ...blocks.filter(isTurned),
+  ...blocks.filter((one) => !isTurned(one)),
+];
+
+const isTurned = ({ a, b }: BlockDifference): boolean => a?.status !== b?.status;
 
 function tallyChart(blocks: readonly BlockDifference[]): Chart | null {
   const changed = ordered(blocks).filter(({ a, b }) => !sameTally(a, b));
@@ -486,7 +476,8 @@ const sameTally = (a: BlockOutcome | null, b: BlockOutcome | null): boolean =>
 
 const statusOf = (one: BlockOutcome | null): string => one?.status ?? 'missing';
 
-function tallyTable(blocks: readonly BlockDifference[]): Html {
+function tallyTable(blocks: readonly BlockDifference[]): Html | null {
+  if (blocks.length === 0) return null;
   const side = (name: string) => [
     `in ${name}`,
     ...[`approving, ${name}`, `rejecting, ${name}`].map(numberColumn),

@@ -273,8 +273,11 @@ async function transcriptSection(folder: string): Promise<Html | null> {
   const byBlock = new Map(samples.map(({ block }) => [block!, [] as TableRow[]]));
   for await (const row of tableRows(folder, 'statements.csv')) byBlock.get(row.block!)?.push(row);
   const further = {
-    vote: await readVotes(folder, byBlock),
-    tokens: await readTokens(folder, byBlock),
+    vote: await readByAgent(folder, 'votes.csv', byBlock, ({ decision }) => decision!),
+    // Tokens of external deciders.
+    tokens: await readByAgent(folder, 'calls.csv', byBlock, (row, before = 0) => {
+      return Number(before) + Number(row.input_tokens) + Number(row.output_tokens);
+    }),
   };
   return section(
     'Transcript',
@@ -286,28 +289,20 @@ async function transcriptSection(folder: string): Promise<Html | null> {
 /** Values by block and agent, such as `0/3`; empty if the run has no table with them. */
 type ByAgent = Map<string, string | number>;
 
-async function readVotes(folder: string, blocks: ReadonlyMap<string, unknown>): Promise<ByAgent> {
-  const votes: ByAgent = new Map();
-  if (!hasFile(folder, 'votes.csv')) return votes;
-  for await (const { block, agent, decision } of tableRows(folder, 'votes.csv')) {
-    if (blocks.has(block!)) votes.set(`${block}/${agent}`, decision!);
+/** @param toValue gets the row of an agent, and the value of the rows before it. */
+async function readByAgent(
+  folder: string,
+  name: string,
+  blocks: ReadonlyMap<string, unknown>,
+  toValue: (row: TableRow, before?: string | number) => string | number,
+): Promise<ByAgent> {
+  const values: ByAgent = new Map();
+  if (!hasFile(folder, name)) return values;
+  for await (const row of tableRows(folder, name)) {
+    const key = `${row.block}/${row.agent}`;
+    if (blocks.has(row.block!)) values.set(key, toValue(row, values.get(key)));
   }
-  return votes;
-}
-
-/** Returns the tokens of external deciders. */
-async function readTokens(folder: string, blocks: ReadonlyMap<string, unknown>): Promise<ByAgent> {
-  const tokens: ByAgent = new Map();
-  if (!hasFile(folder, 'calls.csv')) return tokens;
-  for await (const { block, agent, input_tokens, output_tokens } of tableRows(
-    folder,
-    'calls.csv',
-  )) {
-    if (!blocks.has(block!)) continue;
-    const key = `${block}/${agent}`;
-    tokens.set(key, Number(tokens.get(key) ?? 0) + Number(input_tokens) + Number(output_tokens));
-  }
-  return tokens;
+  return values;
 }
 
 function transcript(

@@ -10,6 +10,7 @@ import { Intervention } from '../scenario/schema/interventions.js';
 import { Fault } from '../scenario/schema/network.js';
 import { Group, Scenario } from '../scenario/schema/scenario.js';
 import { Strategy } from '../scenario/schema/strategies.js';
+import { variantOf } from '../scenario/shape.js';
 import type { ClosedBlock } from './timeline.js';
 
 type Tree = Record<string, unknown>;
@@ -57,14 +58,12 @@ function ownOfGroup({ strategy, ...rest }: Group): Tree {
 }
 
 /** Returns the members unlike the defaults of this kind of strategy, fault or intervention. */
-function ownOfKind(element: { kind: string }, { anyOf }: { anyOf: TSchema[] }): Tree {
+function ownOfKind(element: { kind: string }, union: TSchema): Tree {
   const { kind, ...rest } = element;
-  const schema = anyOf.find((one) => Value.Check(kindOf(one), kind));
+  const schema = variantOf(union, element);
   const defaults = schema ? (Value.Default(schema, {}) as Tree) : {};
   return { kind, ...differing(rest, defaults) };
 }
-
-const kindOf = (schema: TSchema) => (schema as { properties?: { kind: TSchema } }).properties!.kind;
 
 /** Returns members that differ. Compares objects member by member and lists as a whole. */
 function differing(value: object, defaults: Tree): Tree {

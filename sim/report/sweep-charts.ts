@@ -92,10 +92,10 @@ interface Shape {
   joined: boolean;
 }
 
-function prepared(measure: string, points: readonly Point[], { x, lines, panels }: Shape) {
+function prepared(measure: string, points: readonly Point[], shape: Shape) {
   const most = points.reduce((found, { mean }) => Math.max(found, Math.abs(mean)), 0);
   const { label, unit, unitText } = getAxis(measure, most);
-  const rows = rowsOf(points, unit, x, lines, panels);
+  const rows = rowsOf(points, unit, shape);
   const open = clipToRange(rows, computeRange(measure, rows)).filter(
     (row) => row.cutLow || row.cutHigh,
   );
@@ -389,17 +389,10 @@ interface Row {
 }
 
 /** @param unit axis unit. */
-function rowsOf(
-  points: readonly Point[],
-  unit: number,
-  x: FactorData,
-  lines: FactorData | null,
-  panels: FactorData | null,
-): Row[] {
-  const rank = (level: string) => x.levels.indexOf(level);
-  const sorted = x.numeric
-    ? points.toSorted((a, b) => Number(a.levels[x.column]) - Number(b.levels[x.column]))
-    : points.toSorted((a, b) => rank(a.levels[x.column]!) - rank(b.levels[x.column]!));
+function rowsOf(points: readonly Point[], unit: number, { x, lines, panels }: Shape): Row[] {
+  const rank = ({ levels }: Point) =>
+    x.numeric ? Number(levels[x.column]) : x.levels.indexOf(levels[x.column]!);
+  const sorted = points.toSorted((a, b) => rank(a) - rank(b));
   return sorted.map(({ levels, mean, low, high }) => {
     const level = levels[x.column]!;
     return {

@@ -193,6 +193,10 @@ export async function readClosedBlocks(folder: string): Promise<ClosedBlock[]> {
   return blocks;
 }
 
+/** Returns the closing times of the blocks with a status, ascending. */
+export const closingsOf = (blocks: readonly ClosedBlock[], status: OutcomeName): number[] =>
+  blocks.flatMap((one) => (one.status === status ? [one.closedMs] : [])).sort((a, b) => a - b);
+
 /** Period without a finalized block that is much longer than this run's usual gap. */
 export interface Outage {
   fromMs: number;

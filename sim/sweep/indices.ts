@@ -25,15 +25,13 @@ export function computeIndices(
     values.slice(at * each, (at + 1) * each),
   );
   const rng = new Streams(seed).of('world', `bootstrap/${name}`);
-  if (design === 'sobol') return varianceIndices({ samples }, factors.length, rng);
+  if (design === 'sobol') return varianceIndices(samples, factors.length, rng);
   const stepsOf = (at: number) => trajectory(factors, levels, seed, at + 1).steps;
-  return elementaryEffects({ samples }, factors.length, stepsOf, rng);
+  return elementaryEffects(samples, factors.length, stepsOf, rng);
 }
 
 /** Response at each point of each sample (trajectory or block); null without a value. */
-interface Response {
-  samples: readonly (readonly (number | null)[])[];
-}
+type Samples = readonly (readonly (number | null)[])[];
 
 interface IndexEstimate {
   /** Number of samples used. */
@@ -63,7 +61,7 @@ interface IndexRow extends IndexEstimate {
 
 /** @param stepsOf returns the factor and size of each step in a trajectory. */
 function elementaryEffects(
-  { samples }: Response,
+  samples: Samples,
   factors: number,
   stepsOf: (trajectory: number) => { factor: number; by: number }[],
   rng: Stream,
@@ -117,10 +115,8 @@ interface Columns {
 const kinds = ['first', 'total'] as const;
 
 /** Computes the indices from the blocks that have a value at every point. */
-function varianceIndices(response: Response, factors: number, rng: Stream): IndexRow[] {
-  const blocks = response.samples.filter((block): block is number[] =>
-    block.every((value) => value !== null),
-  );
+function varianceIndices(samples: Samples, factors: number, rng: Stream): IndexRow[] {
+  const blocks = samples.filter((block): block is number[] => !block.includes(null));
   const column = (at: number) => Float64Array.from(blocks, (block) => block[at]!);
   const mixed = Array.from({ length: factors }, (_, factor) => column(factor + 2));
   const columns = { a: column(0), b: column(1), mixed };
