@@ -49,7 +49,10 @@ test('programs: reports user errors in one line, with the exit code', async () =
   expectOneLine(without, 1);
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--record')]);
   const kept = await folkmoot(['sim', file, '--record', '--out', run, '--most-calls', '2']);
-  expect([kept.code, kept.stderr]).toEqual([16, expect.stringContaining('2 calls (--most-calls)')]);
+  expect([kept.code, kept.stderr]).toEqual([
+    16,
+    expect.stringContaining('--most-calls after 2 calls'),
+  ]);
   const beyond = await folkmoot(['sim', file, '--cassette', run]);
   expect([beyond.code, beyond.stderr]).toEqual([13, expect.stringMatching(/after record \d+/)]);
   await simJson(file, '--record', '--out', run);
