@@ -110,7 +110,7 @@ class Reader {
 
   text(file: string, path: string[], what: string): string {
     const found = fileInside(file, this.#folder, what);
-    if (!('file' in found)) return fail(path, found.what);
+    if (!('file' in found)) return fail(path, found);
     return readBounded(found.file, MOST_BYTES).toString();
   }
 

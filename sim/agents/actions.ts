@@ -59,32 +59,16 @@ export function callToVote(
 /** Last event of its kind. Agents are called to vote on one block one after another. */
 let lastVote: Extract<ScheduledEvent, { type: 'vote' }> = { type: 'vote', block: '', round: 0 };
 
-interface WakeCall {
-  /** Replaces a pending call with the same name. */
-  name?: string | undefined;
-  /** Frozen plain data, passed to the call. */
-  note?: unknown;
-}
+type WakeCall = Extract<ScheduledEvent, { type: 'wake' }>;
 
-export function callToWake(
-  agent: ScriptedAgent,
-  world: World,
-  afterMs: number,
-  { name, note }: WakeCall,
-): void {
-  const at = world.now + afterMs;
-  const noted = note === undefined ? {} : { note };
-  if (name === undefined) return world.schedule(agent.ordinal, at, { type: 'wake', ...noted });
-  const timer = { name, number: agent.timersSet };
-  agent.timersSet += 1;
-  agent.timers ??= new Map();
-  agent.timers.set(name, timer.number);
-  world.schedule(agent.ordinal, at, { type: 'wake', timer, ...noted });
+/** @param call its note is frozen plain data, and its name replaces a pending call. */
+export function callToWake(agent: ScriptedAgent, world: World, afterMs: number, call: WakeCall) {
+  if (call.name !== undefined) {
+    agent.timers ??= new Map();
+    agent.timers.set(call.name, call);
+  }
+  world.schedule(agent.ordinal, world.now + afterMs, call);
 }
-
-/** Cancels a pending call of `wake`. Returns false if no call with this name is pending. */
-export const cancelWake = ({ timers }: ScriptedAgent, name: string): boolean =>
-  timers?.delete(name) ?? false;
 
 /** Judges a block by the agent's personality and the memes received about the block. */
 export function judgeBlock(agent: ScriptedAgent, world: World, block: BlockTalk) {
@@ -217,13 +201,13 @@ export function memeOpinion(hasMeme: boolean, memes: readonly ReceivedMeme[]): n
 
 interface Making {
   /** Probability that a transaction is sound. Defaults to the personality's care. */
-  care?: number;
+  care?: number | undefined;
   /** Group whose transactions are left out. */
-  leaveOut?: string;
+  leaveOut?: string | undefined;
   /** Propose even while other agents' blocks are being voted on. */
   insists?: boolean;
   /** Number of transactions. By default, drawn from the scenario's range. */
-  transactions?: number;
+  transactions?: number | undefined;
   /** Names of the block's options. By default, those of the scenario. */
   options?: readonly string[] | undefined;
 }

@@ -46,9 +46,12 @@ const handlers: { [K in keyof Kinds]: Handler<Kinds[K]> } = {
   invited: (agent, world, { alliance }) => agent.strategy.invited(agent, world, alliance),
   depart,
   start: (agent, world) => agent.strategy.start?.(agent, world),
-  wake(agent, world, { note = null, timer }) {
-    if (timer && agent.timers?.get(timer.name) !== timer.number) return;
-    if (timer) agent.timers?.delete(timer.name);
+  wake(agent, world, event) {
+    const { name, note = null } = event;
+    if (name !== undefined) {
+      if (agent.timers?.get(name) !== event) return;
+      agent.timers.delete(name);
+    }
     agent.strategy.wake?.(agent, world, note);
   },
   receive(agent, world, { message }) {

@@ -8,15 +8,17 @@ import {
   drawnTraits,
   drawsTraits,
   eachInhabitant,
-  groupSizes,
+  groupSpans,
   type Inhabitant,
+  listStrategies,
   nameAgent,
+  type PlacedStrategy,
   type TimeSpan,
 } from '../scenario/population.js';
 import { scenarioError } from '../scenario/problem.js';
 import type { Personality } from '../scenario/schema/personalities.js';
 import type { Group, Scenario } from '../scenario/schema/scenario.js';
-import { isExternal, type Strategy as Wanted } from '../scenario/schema/strategies.js';
+import { isExternal } from '../scenario/schema/strategies.js';
 import type { Deciders } from './deciders/deciders.js';
 import { Deliberations, mockStrategy } from './deliberation/deliberations.js';
 import {
@@ -59,23 +61,25 @@ export interface CreateOptions {
 /** @throws {ScenarioError} if a script cannot be loaded. */
 export async function createAgents(
   scenario: Scenario,
-  { seed, folder, scriptMs, modules, deciders, elections, recorded = true }: CreateOptions,
+  options: CreateOptions,
 ): Promise<CreatedAgents> {
-  const changes = scenario.interventions.flatMap((one, place) =>
-    one.kind === 'strategy' ? [{ key: place, strategy: one.strategy }] : [],
-  );
-  const all = [...scenario.agents, ...changes];
-  const scripted = all.some(({ strategy }) => strategy.kind === 'script');
-  const scripts = scripted
+  const { seed, scriptMs, modules, recorded = true } = options;
+  const all = listStrategies(scenario);
+  const scripts = all.some(({ strategy }) => strategy.kind === 'script')
     ? new (await import('./script/scripts.js')).Scripts(scriptMs, modules)
     : null;
   const deliberations = scenario.deliberation ? new Deliberations(scenario, seed) : null;
+  const spans = groupSpans(scenario);
+  const firstOf = new Map(spans.map(({ group, first }) => [group.group, first]));
+  const strategies = new Map<string, Strategy>();
+  const changed = new Map<number, Strategy>();
   try {
-    const groups = scenario.agents.map(({ group, strategy }) => ({ key: group, strategy }));
-    const firstOf = firstOrdinals(scenario);
-    const found = { scripts, folder, deciders, elections, firstOf, deliberations };
-    const strategies = await strategiesOf(groups, found);
-    const changed = await strategiesOf(changes, found);
+    for (const placed of all) {
+      const own = await createStrategy(placed, { ...options, scripts, firstOf });
+      const strategy = deliberations?.wrap(own, placed.strategy) ?? own;
+      if (isOfGroup(placed)) strategies.set(placed.group, strategy);
+      else changed.set(Number(placed.path[1]), strategy);
+    }
     const agents = agentsOf(scenario, { seed, recorded }, strategies);
     return { agents, changed, scripts, deliberations };
   } catch (error) {
@@ -84,50 +88,33 @@ export async function createAgents(
   }
 }
 
+/** False for a strategy that an intervention sets. */
+const isOfGroup = ({ path }: PlacedStrategy): boolean => path[0] === 'agents';
+
 interface Found extends Pick<CreateOptions, 'folder' | 'deciders' | 'elections'> {
   scripts: Scripts | null;
   /** Ordinal of the first agent of each group. */
   firstOf: ReadonlyMap<string, number>;
-  deliberations: Deliberations | null;
 }
 
-/** Returns strategies by group name or intervention index; the latter without script measures. */
-async function strategiesOf<K extends string | number>(
-  wanted: readonly { key: K; strategy: Wanted }[],
-  { scripts, folder, deciders, elections, firstOf, deliberations }: Found,
-): Promise<Map<K, Strategy>> {
-  const strategies = new Map<K, Strategy>();
-  for (const { key, strategy } of wanted) {
-    if (isExternal(strategy)) {
-      const name = typeof key === 'string' ? key : `of intervention ${key}`;
-      const { kind } = strategy;
-      if (!deciders) throw scenarioError('NEEDS_VIRTUAL_TIME', { group: name, kind });
-      strategies.set(key, deciders.strategyOf({ group: name, strategy }));
-    } else if (strategy.kind === 'ballots') {
-      const election = elections.get(strategy.file)!;
-      strategies.set(key, createBallots({ strategy, election, firstOf }));
-    } else if (strategy.kind === 'culture') strategies.set(key, createCulture(strategy));
-    else if (strategy.kind === 'mock') strategies.set(key, mockStrategy);
-    else if (strategy.kind !== 'script') strategies.set(key, createBuiltIn(strategy));
-    else if (folder !== undefined) {
-      const group = typeof key === 'string' ? key : null;
-      strategies.set(key, await scripts!.strategyOf({ group, strategy }, folder));
-    } else throw scenarioError('UNKNOWN_FOLDER', { file: strategy.module });
-    if (deliberations) strategies.set(key, deliberations.wrap(strategies.get(key)!, strategy));
+/** Creates a strategy. A script of an intervention reports no measures. */
+async function createStrategy(
+  placed: PlacedStrategy,
+  { scripts, folder, deciders, elections, firstOf }: Found,
+): Promise<Strategy> {
+  const { group, strategy } = placed;
+  if (isExternal(strategy)) {
+    if (deciders) return deciders.strategyOf({ group, strategy });
+    throw scenarioError('NEEDS_VIRTUAL_TIME', { group, kind: strategy.kind });
   }
-  return strategies;
-}
-
-function firstOrdinals(scenario: Scenario): Map<string, number> {
-  let first = 0;
-  const sizes = groupSizes(scenario);
-  return new Map(
-    scenario.agents.map(({ group }, index) => {
-      const own = first;
-      first += sizes[index]!;
-      return [group, own];
-    }),
-  );
+  if (strategy.kind === 'ballots') {
+    return createBallots({ strategy, election: elections.get(strategy.file)!, firstOf });
+  }
+  if (strategy.kind === 'culture') return createCulture(strategy);
+  if (strategy.kind === 'mock') return mockStrategy;
+  if (strategy.kind !== 'script') return createBuiltIn(strategy);
+  if (folder === undefined) throw scenarioError('UNKNOWN_FOLDER', { file: strategy.module });
+  return scripts!.strategyOf({ group: isOfGroup(placed) ? group : null, strategy }, folder);
 }
 
 function agentsOf(
@@ -169,8 +156,7 @@ class ScenarioAgent implements ScriptedAgent {
   turn = 0;
   proposals = 0;
   occasions = 0;
-  timers: Map<string, number> | null = null;
-  timersSet = 0;
+  timers: ScriptedAgent['timers'] = null;
   readonly producer: boolean;
   readonly id: string;
   readonly personalityName: string;

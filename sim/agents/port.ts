@@ -115,10 +115,8 @@ export interface ScriptedAgent extends Omit<Inhabitant, 'joins' | 'leaves'> {
   proposals: number;
   /** Number of social occasions so far. */
   occasions: number;
-  /** Pending timers with names: the number of the latest timer, by name. Null before the first. */
-  timers: Map<string, number> | null;
-  /** Number of timers with names set so far. */
-  timersSet: number;
+  /** Latest pending timer of each name. Null before the first. */
+  timers: Map<string, ScheduledEvent> | null;
   /** Source of the draws. */
   streams: Streams;
   /**
@@ -149,18 +147,11 @@ export type ScheduledEvent =
   /** The agent has joined or restarted. */
   | { type: 'start' }
   /** A timer set by the agent. A timer with a name is void unless it is the latest of its name. */
-  | { type: 'wake'; note?: unknown; timer?: Timer }
+  | { type: 'wake'; name?: string | undefined; note?: unknown }
   | { type: 'receive'; message: ReceivedMessage }
   /** Churn: temporary absence and return. */
   | { type: 'leave' }
   | { type: 'return' };
-
-/** Timer that its agent can cancel. */
-interface Timer {
-  name: string;
-  /** Number of timers with names that the agent had set before. */
-  number: number;
-}
 
 /** Message to neighbours, as frozen plain data. */
 export interface TalkContent {
@@ -393,8 +384,8 @@ export interface ContentNote {
 export interface AnswerCost {
   /** Number of calls made, including retries. */
   calls: number;
-  /** True if there is no usable answer. The agent then does nothing. */
-  failed: boolean;
+  /** Reason why there is no usable answer, or null. After a failure, the agent does nothing. */
+  failure: string | null;
   inputTokens: number;
   outputTokens: number;
 }
@@ -453,18 +444,9 @@ export function deriveUnrecordedSignatory(seed: string, ordinal: number): Signat
   return { publicKey: by.publicKey, sign: (input) => by.sign(input), unsigned: NO_SIGNATURE };
 }
 
+const signNothing = () => NO_SIGNATURE;
+
 /** Signatory for networks without signatures: a name replaces the key, and signatures are zeros. */
-class UnsignedSignatory implements Signatory {
-  constructor(readonly publicKey: string) {}
-
-  get unsigned(): string {
-    return NO_SIGNATURE;
-  }
-
-  sign(): string {
-    return NO_SIGNATURE;
-  }
+export function deriveUnsignedSignatory(seed: string, ordinal: number): Signatory {
+  return { publicKey: deriveSecret(seed, ordinal), sign: signNothing, unsigned: NO_SIGNATURE };
 }
-
-export const deriveUnsignedSignatory = (seed: string, ordinal: number): Signatory =>
-  new UnsignedSignatory(deriveSecret(seed, ordinal));

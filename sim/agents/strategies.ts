@@ -188,7 +188,7 @@ const sybil = ({ approves }: StrategyOf<'sybil'>): Strategy => ({
   invited: (agent, world, alliance) => answerInvitation(agent, world, alliance, true),
 });
 
-function nameNumber({ group }: ScriptedAgent): number {
+export function nameNumber({ group }: ScriptedAgent): number {
   return mix(...Array.from(group.group, (letter) => letter.charCodeAt(0)));
 }
 

@@ -94,7 +94,7 @@ function problemIn(folder: string, { modules, files }: Named): ScenarioError | n
     if (!existsSync(file)) return scenarioError('SOURCE_NOT_FOUND', { file });
     // A run folder can come from an untrusted source, so it must not choose which files are copied.
     const found = fileInside(path, folder, 'a file');
-    if ('why' in found) return scenarioError('INVALID_SOURCE', { problem: found.why });
+    if ('text' in found) return scenarioError('INVALID_SOURCE', { problem: found.text });
     if (sha256Hex(readBounded(found.file, fileBounds.result)) === sha256) continue;
     // In a saved run, a name such as edges.csv is that of a table of the run.
     if (isOutput(folder, path)) return scenarioError('SOURCE_NOT_FOUND', { file });

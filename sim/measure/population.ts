@@ -108,10 +108,10 @@ export class Activity {
     if (ordinal !== NOT_IN_POPULATION) this.#counts[deed][ordinal]! += times;
   }
 
-  asked(ordinal: number, { calls, failed, inputTokens, outputTokens }: AnswerCost): void {
+  asked(ordinal: number, { calls, failure, inputTokens, outputTokens }: AnswerCost): void {
     this.add('decider_questions', ordinal);
     this.add('decider_calls', ordinal, calls);
-    if (failed) this.add('decider_failures', ordinal);
+    if (failure !== null) this.add('decider_failures', ordinal);
     this.add('decider_input_tokens', ordinal, inputTokens);
     this.add('decider_output_tokens', ordinal, outputTokens);
   }

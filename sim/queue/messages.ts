@@ -283,7 +283,7 @@ export function readFiles({
   let total = 0;
   return Object.entries(modules).map(([path, expected]) => {
     const found = fileInside(path, folder, 'a file');
-    if ('why' in found) throw queueError('FILE_UNUSABLE', { reason: found.why });
+    if ('text' in found) throw queueError('FILE_UNUSABLE', { reason: found.text });
     const body = readBounded(found.file, fileBounds.result);
     const sha256 = sha256Hex(body);
     if (sha256 !== expected) throw queueError('FILE_CHANGED', { path });

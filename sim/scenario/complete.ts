@@ -68,7 +68,7 @@ function* readRuleFile({ consensus }: Scenario, folder: string | undefined): Pro
   }
   if (folder === undefined) return;
   const found = fileInside(rule.file, folder, 'a JavaScript file');
-  if ('why' in found) return yield at(path, found.what);
+  if ('text' in found) return yield at(path, found);
   const bytes = statSync(found.file).size;
   if (bytes > LARGEST_RULE) {
     yield at(path, finding('FILE_TOO_LARGE', { file: rule.file, bytes, limit: LARGEST_RULE }));
@@ -135,7 +135,7 @@ function* problemsOf(strategy: Strategy, groups: string[], folder: string | unde
 
 function* fileProblems(member: string, file: string, folder: string | undefined, what: string) {
   const found = folder === undefined ? null : fileInside(file, folder, what);
-  if (found && 'what' in found) yield at(member, found.what);
+  if (found && 'text' in found) yield at(member, found);
 }
 
 /** Checks an MCP decider. A command and a URL exclude each other, and allow other members. */

@@ -191,10 +191,10 @@ function readData(
 ): { data: ScenarioData } | { problem: Problem } {
   const data: ScenarioData = { traces: new Map(), edges: [], elections: new Map(), files: {} };
   for (const { at, file, take } of namedFiles(scenario)) {
-    const text = textOf(file, folder);
-    if ('why' in text) return { problem: { path: at, ...text.what } };
+    const found = readText(file, folder);
+    if ('code' in found) return { problem: { path: at, ...found } };
     try {
-      take(text.text, data);
+      take(found.content, data);
     } catch (error) {
       if (error instanceof ElectionError) {
         const detail = `line ${error.line}: ${error.message}`;
@@ -204,20 +204,19 @@ function readData(
       const values = { file, line: error.line, detail: error.message };
       return { problem: { path: at, ...finding('INVALID_LINE', values) } };
     }
-    data.files[file] = text.sha256;
+    data.files[file] = found.sha256;
   }
   return { data };
 }
 
-function textOf(named: string, folder: string): { text: string; sha256: string } | Rejected {
-  const found = fileInside(named, folder, 'a data file');
-  if ('why' in found) return found;
-  const { size } = statSync(found.file);
-  if (size > LARGEST_BYTES) {
-    return rejected('FILE_TOO_LARGE', { file: named, bytes: size, limit: LARGEST_BYTES });
-  }
-  const text = readFileSync(found.file, 'utf8');
-  return { text, sha256: sha256Hex(text) };
+function readText(file: string, folder: string): { content: string; sha256: string } | Finding {
+  const found = fileInside(file, folder, 'a data file');
+  if ('code' in found) return found;
+  const { size: bytes } = statSync(found.file);
+  if (bytes > LARGEST_BYTES)
+    return finding('FILE_TOO_LARGE', { file, bytes, limit: LARGEST_BYTES });
+  const content = readFileSync(found.file, 'utf8');
+  return { content, sha256: sha256Hex(content) };
 }
 
 /** Ordinals of the link's two ends. */
@@ -227,9 +226,7 @@ const edgeHeads = new Set(['a,b', 'from,to', 'source,target']);
 
 /** Parses undirected links. @throws {BadLine} */
 function edgesIn(text: string, scenario: PopulationSource): Edge[] {
-  const all = rowsOf(text);
-  const [first] = all;
-  const rows = first && edgeHeads.has(first.cells.join(',')) ? all.slice(1) : all;
+  const rows = rowsOf(text, edgeHeads);
   const ordinals = new Map<string, number>();
   for (const { name, ordinal } of inhabitants(scenario)) {
     ordinals.set(name, ordinal);
@@ -277,9 +274,7 @@ const traceHeads = new Set(['ms', 'quantile,ms']);
 
 /** @throws {BadLine} */
 export function parseTrace(text: string): Quantile {
-  const all = rowsOf(text);
-  const [first] = all;
-  const rows = first && traceHeads.has(first.cells.join(',')) ? all.slice(1) : all;
+  const rows = rowsOf(text, traceHeads);
   if (rows.length === 0) throw new BadLine(1, 'has no data; expected one time per line');
   if (rows.length > MOST_ROWS) {
     throw new BadLine(rows[MOST_ROWS]!.line, `is above the limit of ${MOST_ROWS} lines`);
@@ -354,15 +349,16 @@ interface CsvRow {
   cells: string[];
 }
 
-/** Returns the lines that contain data. Skips empty lines and comments, which begin with #. */
-function rowsOf(text: string): CsvRow[] {
+/** Returns the lines with data, without a head, empty lines and comments, which begin with #. */
+function rowsOf(text: string, heads: ReadonlySet<string>): CsvRow[] {
   const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/);
-  return lines.flatMap((whole, index) => {
+  const rows = lines.flatMap((whole, index) => {
     const content = whole.trim();
     if (content === '' || content.startsWith('#')) return [];
     const cells = content.split(',').map((cell) => cell.trim());
     return [{ line: index + 1, cells }];
   });
+  return heads.has(rows[0]?.cells.join(',') ?? '') ? rows.slice(1) : rows;
 }
 
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i;
@@ -379,19 +375,6 @@ function numberIn(
   throw new BadLine(line, `has ${JSON.stringify(cell)}; expected ${what} from ${least} to ${most}`);
 }
 
-/** Reason for rejecting a file, as text and as a finding. */
-interface Rejected {
-  why: string;
-  what: Finding;
-}
-
-const rejected: <K extends Problem['code']>(...given: Parameters<typeof finding<K>>) => Rejected = (
-  ...given
-) => {
-  const what = finding(...given);
-  return { why: what.text, what };
-};
-
 /**
  * Resolves a path in a scenario to a real path inside the scenario's folder.
  *
@@ -399,20 +382,16 @@ const rejected: <K extends Problem['code']>(...given: Parameters<typeof finding<
  * source must therefore not choose files outside its folder.
  * @param what expected type, such as "a module".
  */
-export function fileInside(
-  path: string,
-  folder: string,
-  what: string,
-): { file: string } | Rejected {
+export function fileInside(path: string, folder: string, what: string): { file: string } | Finding {
   const whole = posix.isAbsolute(path) || win32.isAbsolute(path) || /^\w[\w+.-]*:/.test(path);
-  if (whole) return rejected('FILE_NOT_RELATIVE', { file: path });
+  if (whole) return finding('FILE_NOT_RELATIVE', { file: path });
   const named = resolve(folder, path);
-  if (!existsSync(named)) return rejected('FILE_NOT_FOUND', { file: path });
+  if (!existsSync(named)) return finding('FILE_NOT_FOUND', { file: path });
   const file = realpathSync(named);
   const inside = relative(realpathSync(folder), file);
   if (inside.split(/[\\/]/, 1)[0] === '..' || isAbsolute(inside)) {
-    return rejected('FILE_OUTSIDE', { file: path });
+    return finding('FILE_OUTSIDE', { file: path });
   }
   if (statSync(file).isFile()) return { file };
-  return rejected('NOT_A_FILE', { file: path, expected: what });
+  return finding('NOT_A_FILE', { file: path, expected: what });
 }

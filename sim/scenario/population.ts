@@ -47,20 +47,29 @@ function shareOf(population: number, share: number | undefined): number | undefi
   return share === undefined ? undefined : Math.floor(population * share + 1e-9);
 }
 
+/** Returns each group with its size and the ordinal of its first agent. */
+export function groupSpans(scenario: PopulationSource) {
+  const sizes = groupSizes(scenario);
+  let first = 0;
+  return scenario.agents.map((group, index) => {
+    const size = sizes[index]!;
+    first += size;
+    return { group, size, first: first - size };
+  });
+}
+
 export const inhabitants = (scenario: PopulationSource): Inhabitant[] => [
   ...eachInhabitant(scenario),
 ];
 
 /** Yields a population without keeping it, because there may be a million agents. */
 export function* eachInhabitant(scenario: PopulationSource): Iterable<Inhabitant> {
-  const sizes = groupSizes(scenario);
-  let ordinal = 0;
-  for (const [index, group] of scenario.agents.entries()) {
-    const size = sizes[index]!;
+  for (const { group, size, first } of groupSpans(scenario)) {
     const shared = shareAmong(group);
     const producers = Math.min(group.producers, size);
     const every = producers === 0 ? 0 : Math.floor(size / producers);
     for (let place = 0; place < size; place += 1) {
+      const ordinal = first + place;
       const personalityName = group.personality[place % group.personality.length]!;
       const produces = every > 0 && place % every === 0 && place / every < producers;
       yield {
@@ -72,7 +81,6 @@ export function* eachInhabitant(scenario: PopulationSource): Iterable<Inhabitant
         capabilities: produces ? shared.producing : group.capabilities,
         ...staying(group, place, size),
       };
-      ordinal += 1;
     }
   }
 }
@@ -207,19 +215,17 @@ export function drawAgents(scenario: Scenario, selector: Selector, stream: Strea
 }
 
 /** Returns ordinals of a group's agents, or of all agents. */
-function membersOf(scenario: Scenario, group: string | undefined): number[] {
-  const ordinals: number[] = [];
-  let first = 0;
-  for (const [index, size] of groupSizes(scenario).entries()) {
-    const named = group === undefined || scenario.agents[index]!.group === group;
-    for (let place = 0; named && place < size; place += 1) ordinals.push(first + place);
-    first += size;
-  }
-  return ordinals;
-}
+const membersOf = (scenario: Scenario, name: string | undefined): number[] =>
+  groupSpans(scenario)
+    .filter(({ group }) => name === undefined || group.group === name)
+    .flatMap(ordinalsIn);
+
+/** Returns the ordinals of a span. */
+export const ordinalsIn = ({ first, size }: { first: number; size: number }): number[] =>
+  Array.from({ length: size }, (_, place) => first + place);
 
 /** Strategy and its location in the scenario. */
-interface Placed<S> {
+export interface PlacedStrategy<S = Strategy> {
   /** Name of the group or intervention. */
   group: string;
   /** Path in the scenario. */
@@ -230,7 +236,7 @@ interface Placed<S> {
 type Told = Pick<Scenario, 'agents' | 'interventions'>;
 
 /** Lists all strategies in scenario order. */
-export function listStrategies({ agents, interventions }: Told): Placed<Strategy>[] {
+export function listStrategies({ agents, interventions }: Told): PlacedStrategy[] {
   const own = agents.map(({ group, strategy }, index) => {
     return { group, path: ['agents', String(index), 'strategy'], strategy };
   });
@@ -242,7 +248,7 @@ export function listStrategies({ agents, interventions }: Told): Placed<Strategy
   return [...own, ...brought];
 }
 
-export const listExternals = (scenario: Told): Placed<External>[] =>
+export const listExternals = (scenario: Told): PlacedStrategy<External>[] =>
   listStrategies(scenario).flatMap(({ strategy, ...place }) =>
     isExternal(strategy) ? [{ ...place, strategy }] : [],
   );

@@ -1,24 +1,14 @@
 /** Tables of docs/scenarios.md, and the JSON Schema for editors, from the scenario schema. */
 import type { TSchema } from '../../engine/protocol/bundled/typebox.js';
 import { formatMarkdownTable } from '../../report/shared/format.js';
-import { describeAllowed } from './schema/common.js';
+import { describeAllowed, type PlainSchema } from './schema/common.js';
 import { Condition, Intervention, moments, Whom } from './schema/interventions.js';
 import { Fault, Selector } from './schema/network.js';
 import { Drawn } from './schema/personalities.js';
 import { Factor, Scenario } from './schema/scenario.js';
 import { Strategy } from './schema/strategies.js';
 
-interface Member extends TSchema {
-  default?: unknown;
-  description?: string;
-  properties?: Record<string, Member>;
-  required?: string[];
-  items?: Member;
-  anyOf?: Member[];
-  const?: string;
-}
-
-const asMember = (schema: TSchema) => schema as Member;
+const asMember = (schema: TSchema) => schema as PlainSchema;
 
 const root = asMember(Scenario);
 const group = root.properties!.agents!.items!;
@@ -72,7 +62,7 @@ const listed = new Set([
   ...['links.between', 'consensus.rule.lines', 'deliberation.questions', 'sweep.study.effects'],
 ]);
 
-function rowsOf(schema: Member, prefix: string): Row[] {
+function rowsOf(schema: PlainSchema, prefix: string): Row[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, member]): Row[] => {
     const path = `${prefix}${key}`;
     if (member.properties) return rowsOf(member, `${path}.`);
@@ -91,11 +81,11 @@ export const memberTable = (schema: TSchema, prefix = ''): string =>
   table(rowsOf(asMember(schema), prefix));
 
 /** Returns a description. Falls back to the description of a list's items. */
-const about = ({ description, items }: Member) => description ?? items?.description ?? '';
+const about = ({ description, items }: PlainSchema) => description ?? items?.description ?? '';
 
 /** Returns a table of kinds, and a table of their parameters without the shared ones. */
-function variants(union: Member, what: string, shared: ReadonlySet<string>) {
-  const all = union.anyOf!.map((one) => ({ name: one.properties!.kind!.const!, one }));
+function variants(union: PlainSchema, what: string, shared: ReadonlySet<string>) {
+  const all = union.anyOf!.map((one) => ({ name: String(one.properties!.kind!.const), one }));
   const own = all.flatMap(({ name, one }) => {
     const properties = without(one.properties!, ...shared);
     return rowsOf({ ...one, properties }, '').map((row): string[] => [code(name, true), ...row]);
@@ -116,11 +106,14 @@ const table = (rows: Row[]) =>
 const code = (value: unknown, bare = false) =>
   `\`${bare || typeof value === 'string' ? value : JSON.stringify(value)}\``;
 
-function pick(members: Record<string, Member>, names: string[]): Record<string, Member> {
+function pick(members: Record<string, PlainSchema>, names: string[]): Record<string, PlainSchema> {
   return Object.fromEntries(names.map((name) => [name, members[name]!]));
 }
 
-function without(members: Record<string, Member>, ...names: string[]): Record<string, Member> {
+function without(
+  members: Record<string, PlainSchema>,
+  ...names: string[]
+): Record<string, PlainSchema> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 

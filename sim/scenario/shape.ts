@@ -2,7 +2,7 @@
 import { type TSchema, Value } from '../../engine/protocol/bundled/typebox.js';
 import { nearest } from '../../engine/protocol/text.js';
 import { finding, invalid, type Problem } from './problem.js';
-import { describeAllowed } from './schema/common.js';
+import { describeAllowed, memberOf, type PlainSchema } from './schema/common.js';
 import { Intervention } from './schema/interventions.js';
 import { Fault } from './schema/network.js';
 import { Scenario } from './schema/scenario.js';
@@ -32,13 +32,13 @@ export function findSchemaProblems(
 export const findShapeProblems = (value: unknown): Problem[] => findSchemaProblems(Scenario, value);
 
 interface Place {
-  schema: Bounded;
+  schema: PlainSchema;
   value: unknown;
   path: string[];
 }
 
 /** Yields the problems of an invalid value, those of its members first. */
-function* problemsIn(place: Place, root: Bounded): Generator<Problem, void> {
+function* problemsIn(place: Place, root: PlainSchema): Generator<Problem, void> {
   const { schema, value, path } = place;
   const { anyOf, items, properties } = schema;
   const isObject = typeof value === 'object' && value !== null;
@@ -73,12 +73,12 @@ function* itemsOf({ schema, value, path }: Place): Generator<Place> {
 }
 
 /** Yields the invalid members of an object, and the problems of unknown and missing members. */
-function* membersOf({ schema, value, path }: Place, root: Bounded): Generator<Place | Problem> {
+function* membersOf({ schema, value, path }: Place, root: PlainSchema): Generator<Place | Problem> {
   const { properties = {}, required = [], additionalProperties } = schema;
   const members = value as Record<string, unknown>;
   let unknown = 0;
   for (const name of Object.keys(members)) {
-    const inner = ownSchema(properties, name);
+    const inner = memberOf(schema, name);
     const at = [...path, name];
     if (inner && members[name] !== undefined && !Value.Check(inner, members[name])) {
       yield { schema: inner, value: members[name], path: at };
@@ -99,29 +99,17 @@ function* membersOf({ schema, value, path }: Place, root: Bounded): Generator<Pl
 }
 
 /** Returns the path of a section's member with this name, such as `length.blocks`, or null. */
-function findPath({ properties = {} }: Bounded, name: string): string | null {
+function findPath({ properties = {} }: PlainSchema, name: string): string | null {
   const sections = Object.entries(properties).filter(([, one]) => one.properties !== undefined);
-  const section = sections.find(([, one]) => ownSchema(one.properties!, name));
+  const section = sections.find(([, one]) => memberOf(one, name));
   return section === undefined ? null : `${section[0]}.${name}`;
 }
 
 /** Describes allowed values, with an example if the schema has one. */
-function expectedOf(schema: Bounded): string {
+function expectedOf(schema: PlainSchema): string {
   const [example] = schema.examples ?? [];
   const allowed = describeAllowed(schema);
   return example === undefined ? allowed : `${allowed}, such as ${JSON.stringify(example)}`;
-}
-
-interface Bounded extends TSchema {
-  type?: string;
-  anyOf?: Bounded[];
-  const?: unknown;
-  items?: Bounded;
-  properties?: Record<string, Bounded>;
-  required?: string[] | undefined;
-  additionalProperties?: unknown;
-  maxItems?: number;
-  examples?: unknown[];
 }
 
 /** Limits on the whole scenario. The schema does not bound free-form members such as parameters. */
@@ -138,10 +126,10 @@ export function findExcessProblem(value: unknown): Problem | null {
   const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
   const known = ([name]: [string, unknown]) => Object.hasOwn(Scenario.properties, name);
   const visited = isMap ? Object.fromEntries(Object.entries(value).filter(known)) : value;
-  return excessIn(Scenario as Bounded, value, []) ?? findSizeProblem(visited);
+  return excessIn(Scenario as PlainSchema, value, []) ?? findSizeProblem(visited);
 }
 
-function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | null {
+function excessIn(schema: PlainSchema, value: unknown, path: string[]): Problem | null {
   if (typeof value !== 'object' || value === null) return null;
   const { anyOf, items, properties, maxItems } = schema;
   if (anyOf) {
@@ -155,17 +143,12 @@ function excessIn(schema: Bounded, value: unknown, path: string[]): Problem | nu
   }
   if (isList ? !items : !properties) return null;
   for (const name of Object.keys(value)) {
-    const inner = isList ? items : ownSchema(properties!, name);
+    const inner = isList ? items : memberOf(schema, name);
     if (!inner) continue;
     const found = excessIn(inner, (value as Record<string, unknown>)[name], [...path, name]);
     if (found) return found;
   }
   return null;
-}
-
-/** Returns a member's schema. Ignores inherited names such as `constructor`. */
-function ownSchema(properties: Record<string, Bounded>, name: string): Bounded | undefined {
-  return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
 /** Checks the size limits. An aliased value counts once per alias. */
@@ -192,9 +175,9 @@ export function findSizeProblem(value: unknown): Problem | null {
 const SHOWN_STEPS = 5;
 
 /** Returns true if the schema suits the value: lists match lists, and objects match their kind. */
-function isOfKind({ items, properties, type }: Bounded, value: object): boolean {
+function isOfKind({ items, properties, type }: PlainSchema, value: object): boolean {
   if (Array.isArray(value)) return items !== undefined || type === 'array';
-  const kind = (properties?.kind as { const?: unknown } | undefined)?.const;
+  const kind = properties?.kind?.const;
   const own = Object.hasOwn(value, 'kind') ? (value as { kind: unknown }).kind : undefined;
   return properties !== undefined && (kind === undefined || kind === own);
 }
@@ -224,31 +207,27 @@ function replaceAt(value: unknown, path: readonly string[], inner: unknown): voi
 function variantsIn(value: unknown) {
   const { agents, faults, interventions } = (value ?? {}) as Record<string, unknown>;
   const strategies = list(agents).map((group, index) => ({
-    union: Strategy as Union,
+    union: Strategy as PlainSchema,
     value: (group as Record<string, unknown> | null)?.strategy,
     path: ['agents', String(index), 'strategy'],
   }));
   const wrongs = list(faults).map((fault, index) => ({
-    union: Fault as Union,
+    union: Fault as PlainSchema,
     value: fault,
     path: ['faults', String(index)],
   }));
   const changes = list(interventions).flatMap((one, index) => {
     const path = ['interventions', String(index)];
     const { kind, strategy } = (one ?? {}) as Record<string, unknown>;
-    const inner = { union: Strategy as Union, value: strategy, path: [...path, 'strategy'] };
-    const outer = { union: Intervention as Union, value: one, path };
+    const inner = { union: Strategy as PlainSchema, value: strategy, path: [...path, 'strategy'] };
+    const outer = { union: Intervention as PlainSchema, value: one, path };
     return kind === 'strategy' ? [inner, outer] : [outer];
   });
   return [...strategies, ...wrongs, ...changes];
 }
 
-interface Union extends TSchema {
-  anyOf: (TSchema & { properties: { kind: { const: string } } })[];
-}
-
 /** Returns the problem of an object whose kind is missing or unknown, or null without kinds. */
-function findKindProblem(variants: Bounded[], value: object, path: string[]): Problem | null {
+function findKindProblem(variants: PlainSchema[], value: object, path: string[]): Problem | null {
   const kinds = variants.flatMap(({ properties }) => properties?.kind?.const ?? []);
   if (kinds.length < variants.length || Array.isArray(value)) return null;
   const { kind } = value as { kind?: unknown };
@@ -258,9 +237,10 @@ function findKindProblem(variants: Bounded[], value: object, path: string[]): Pr
   return { path: [...path, 'kind'], ...found };
 }
 
-function variantOf(union: Union, value: unknown) {
+/** Returns the variant of a union whose kind the value has. */
+export function variantOf({ anyOf = [] }: PlainSchema, value: unknown) {
   const kind = (value as { kind?: unknown } | null | undefined)?.kind;
-  return union.anyOf.find((one) => one.properties.kind.const === kind);
+  return anyOf.find(({ properties }) => properties?.kind?.const === kind);
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -3,7 +3,7 @@
  * stated effects need, and the calls, tokens and money of all runs, if no call is repeated.
  */
 import { modelOf, priceOf } from '../agents/deciders/ledger.js';
-import { groupSizes } from '../scenario/population.js';
+import { groupSpans } from '../scenario/population.js';
 import { ScenarioError } from '../scenario/problem.js';
 import type { Scenario, Sweep } from '../scenario/schema/scenario.js';
 import { isExternal } from '../scenario/schema/strategies.js';
@@ -154,12 +154,11 @@ function planCost(plan: Plan, { tokens }: Study, replicates: number): PlannedCos
 /** Returns the calls of a run by group: one for each round of a deliberation and for each vote. */
 function callsOf(scenario: Scenario): { model: string; calls: number | null }[] {
   const { deliberation, length } = scenario;
-  const sizes = groupSizes(scenario);
-  return scenario.agents.flatMap(({ strategy }, at) => {
+  return groupSpans(scenario).flatMap(({ group: { strategy }, size }) => {
     if (!isExternal(strategy)) return [];
     const votes = deliberation?.vote !== 'value' && strategy.asks.includes('vote') ? 1 : 0;
     const each = (deliberation?.rounds ?? 0) + votes;
-    const calls = length.blocks === undefined ? null : length.blocks * sizes[at]! * each;
+    const calls = length.blocks === undefined ? null : length.blocks * size * each;
     return [{ model: modelOf(strategy as { model?: string }), calls }];
   });
 }

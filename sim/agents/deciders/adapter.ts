@@ -9,7 +9,6 @@ import {
   type MessageValues,
   withFix,
 } from '../../../engine/protocol/messages.js';
-import type { AnswerCost } from '../port.js';
 import { deciderMessages, type FailureReason, noAnswerMessages } from './messages.js';
 import type { Question, Usage } from './question.js';
 
@@ -55,7 +54,7 @@ export interface DeciderAdapter {
   /** Maximum concurrent questions per lane. */
   readonly atOnce: number;
   /**
-   * Asks the question once. Returns or throws immediately when `signal` is aborted.
+   * Asks the question once. Returns or throws immediately when `signal`, its own, is aborted.
    * @throws {NoAnswer} if this call failed. @throws {ScenarioError} if no call can succeed.
    */
   ask(question: Question, lane: number, signal: AbortSignal): Promise<DeciderResponse>;
@@ -115,35 +114,6 @@ export interface DeciderFigures {
   cached?: number;
   /** Cost of the answers at the scenario's prices, without those from the cache. */
   money?: number;
-}
-
-export class Figures {
-  asked = 0;
-  readonly #all = { questions: 0, calls: 0, retries: 0, input_tokens: 0, output_tokens: 0 };
-  readonly #failures = new Map<FailureReason, number>();
-  #cached = 0;
-
-  add(
-    { calls, inputTokens, outputTokens }: AnswerCost,
-    reason: FailureReason | undefined,
-    cached: boolean,
-  ): void {
-    if (cached) this.#cached += 1;
-    this.#all.questions += 1;
-    this.#all.calls += calls;
-    this.#all.retries += Math.max(0, calls - 1);
-    this.#all.input_tokens += inputTokens;
-    this.#all.output_tokens += outputTokens;
-    if (reason) this.#failures.set(reason, (this.#failures.get(reason) ?? 0) + 1);
-  }
-
-  get all(): DeciderFigures {
-    const { questions, calls, retries, ...tokens } = this.#all;
-    const sorted = [...this.#failures].sort(([a], [b]) => (a < b ? -1 : 1));
-    const failures = Object.fromEntries(sorted);
-    const cached = this.#cached > 0 ? { cached: this.#cached } : {};
-    return { questions, asked: this.asked, calls, retries, failures, ...tokens, ...cached };
-  }
 }
 
 /** File name in the run folder. Runs without external deciders read this file too. */

@@ -101,16 +101,16 @@ export class Cassette {
     const file = opened(path, append ? 'r+' : 'r');
     try {
       const cassette = readAll(path, file);
-      if (append) cassette.#goOn();
+      if (append) {
+        ftruncateSync(file, cassette.#size);
+        cassette.ended = false;
+        cassette.torn = 0;
+      }
       return cassette;
     } catch (error) {
       closeSync(file);
       throw error;
     }
-  }
-
-  has(key: Key): boolean {
-    return this.#places.has(keyOf(key));
   }
 
   find(key: Key): Recorded | null {
@@ -124,53 +124,33 @@ export class Cassette {
     return place ? this.#read(place) : null;
   }
 
-  /** Indexes a record. Returns false if the key already has a record. */
-  note(record: Recorded, bytes: number, sum: string): boolean {
-    const key = keyOf(record);
-    if (this.#places.has(key)) return false;
-    const place = { offset: this.#size, bytes };
-    this.#places.set(key, place);
-    this.#latest.set(formatName(record), place);
-    this.#open.delete(key);
-    this.#passed(bytes, sum);
-    return true;
-  }
-
-  /** Counts a call. Returns false if the question already has a record. */
-  noteCall({ call, unusable }: CallNote, bytes: number, sum: string): boolean {
-    const key = keyOf(call);
-    if (this.#places.has(key)) return false;
-    const before = this.#open.get(key) ?? { calls: 0 };
-    if (unusable) this.#open.set(key, { ...before, unusable: added(before.unusable, unusable) });
-    else this.#open.set(key, { ...before, calls: before.calls + 1 });
-    this.#passed(bytes, sum);
-    return true;
-  }
-
   costOf(key: Key): CallCost {
     return this.#open.get(keyOf(key)) ?? { calls: 0 };
   }
 
-  /** Appends a call. Resolves when the call is on disk. */
-  async appendCall(note: CallNote): Promise<void> {
-    const { bytes, sum } = this.#write(note);
-    this.noteCall(note, bytes, sum);
-    await this.durable();
-  }
-
-  /** Appends a record. `durable` resolves when the record is on disk. */
-  append(record: Recorded): void {
-    const { bytes, sum } = this.#write(record);
-    this.note(record, bytes, sum);
-    this.durable().catch(() => {});
-  }
-
-  #passed(bytes: number, sum: string): void {
+  /** Takes a line of the file. Returns false if its question already has a record. */
+  take(value: Recorded | CallNote, bytes: number, sum: string): boolean {
+    const question = 'call' in value ? value.call : value;
+    const key = keyOf(question);
+    if (this.#places.has(key)) return false;
+    if ('call' in value) {
+      const before = this.costOf(question);
+      const { unusable } = value;
+      if (unusable) this.#open.set(key, { ...before, unusable: added(before.unusable, unusable) });
+      else this.#open.set(key, { ...before, calls: before.calls + 1 });
+    } else {
+      const place = { offset: this.#size, bytes };
+      this.#places.set(key, place);
+      this.#latest.set(formatName(value), place);
+      this.#open.delete(key);
+    }
     this.#size += bytes;
     this.#sum = sum;
+    return true;
   }
 
-  #write(value: Recorded | CallNote): { bytes: number; sum: string } {
+  /** Appends a record or a call. Resolves when it is on disk. */
+  append(value: Recorded | CallNote): Promise<void> {
     const { line, sum } = formatLine(this.#sum, value);
     const bytes = Buffer.from(line);
     try {
@@ -178,11 +158,16 @@ export class Cassette {
         done += writeSync(this.#file!, bytes, done, bytes.length - done, this.#size + done);
       }
     } catch (cause) {
-      const reason = describeSystemError(cause);
-      throw storeError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
+      throw this.#unwritable(cause);
     }
     this.#behind = true;
-    return { bytes: bytes.length, sum };
+    this.take(value, bytes.length, sum);
+    return this.durable();
+  }
+
+  #unwritable(cause: unknown): Error {
+    const reason = describeSystemError(cause);
+    return storeError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
   }
 
   /** Syncs everything appended so far. Concurrent callers share a sync. */
@@ -204,16 +189,9 @@ export class Cassette {
       try {
         await toDisk(this.#file);
       } catch (cause) {
-        const reason = describeSystemError(cause);
-        throw storeError('FILE_UNWRITABLE', { path: this.path, reason }, { cause });
+        throw this.#unwritable(cause);
       }
     }
-  }
-
-  #goOn(): void {
-    ftruncateSync(this.#file!, this.#size);
-    this.ended = false;
-    this.torn = 0;
   }
 
   #read({ offset, bytes }: Place): Recorded {
@@ -251,25 +229,26 @@ function readAll(path: string, file: number): Cassette {
       break;
     }
     const read = readLine(sum, bytes.toString());
+    const { value } = read ?? {};
+    const size = bytes.length + 1;
     if (!cassette) {
-      if (!read || !('header' in read.value)) {
+      if (!read || !value || !('format' in value)) {
         throw damaged(`expected a header of the format ${FORMAT} in its first line`);
       }
-      cassette = new Cassette(path, file, read.value.header, read.sum, bytes.length + 1);
-    } else if (!read) {
+      cassette = new Cassette(path, file, value, read.sum, size);
+    } else if (!read || !value) {
       throw damaged(`wrong checksum of record ${number}`);
-    } else if ('record' in read.value) {
-      const { record } = read.value;
-      if (!cassette.note(record, bytes.length + 1, read.sum)) {
-        throw damaged(`record ${number} repeats ${formatName(record)}`);
+    } else if ('view' in value) {
+      if (!cassette.take(value, size, read.sum)) {
+        throw damaged(`record ${number} repeats ${formatName(value)}`);
       }
-    } else if ('note' in read.value) {
-      if (!cassette.noteCall(read.value.note, bytes.length + 1, read.sum)) {
+    } else if ('call' in value) {
+      if (!cassette.take(value, size, read.sum)) {
         throw damaged(`line ${number + 1} notes a call for an answered question`);
       }
-    } else if ('end' in read.value && isEndOf(cassette, read.value.end)) cassette.ended = true;
+    } else if ('end' in value && isEndOf(cassette, value.end)) cassette.ended = true;
     else throw damaged(`unexpected start or end in line ${number + 1}`);
-    sum = read!.sum;
+    sum = read.sum;
     number += 1;
   }
   if (!cassette) throw damaged('empty file');
@@ -383,20 +362,20 @@ type CallNote = Static<typeof CallNote>;
 
 const End = Type.Object({ end: Count }, strictly);
 
-type Line = { header: Header } | { record: Recorded } | { note: CallNote } | { end: number };
+type Line = Header | Recorded | CallNote | Static<typeof End>;
 
-const checks = {
-  header: validator('cassette_header', Header),
-  record: validator('cassette_record', Recorded),
-  note: validator('cassette_note', CallNote),
-  end: validator('cassette_end', End),
-};
+const checkRecord = validator('cassette_record', Recorded);
+const otherChecks = [
+  validator('cassette_header', Header),
+  validator('cassette_note', CallNote),
+  validator('cassette_end', End),
+];
 
 /** Computes a checksum over the previous checksum and the line without its own checksum. */
 const sumOf = (before: string, body: string): string => sha256Hex(before + body).slice(0, 32);
 
 /** Formats a line and returns its checksum, on which the next line's checksum builds. */
-export function formatLine(before: string, value: Header | Recorded | CallNote | { end: number }) {
+export function formatLine(before: string, value: Line) {
   const body = canonical(value);
   const sum = sumOf(before, body);
   return { line: `${body.slice(0, -1)},"sum":"${sum}"}\n`, sum };
@@ -417,12 +396,11 @@ function lineIn(body: string): Line | null {
   } catch {
     return null;
   }
-  if (!checks.header(value)) return { header: value as Header };
-  if (!checks.end(value)) return { end: (value as { end: number }).end };
-  if (!checks.note(value)) return { note: value as CallNote };
-  if (checks.record(value)) return null;
+  if (otherChecks.some((check) => !check(value))) return value as Line;
+  if (checkRecord(value)) return null;
   const record = value as Recorded;
-  const whole = sha256Hex(canonical(record.view)) === record.saw;
-  const one = (record.answer === undefined) !== (record.failure === undefined);
-  return whole && one ? { record } : null;
+  const isWhole = sha256Hex(canonical(record.view)) === record.saw;
+  return isWhole && (record.answer === undefined) !== (record.failure === undefined)
+    ? record
+    : null;
 }

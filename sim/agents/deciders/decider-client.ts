@@ -1,4 +1,5 @@
 /** Asks one decider, with limited concurrency, retries and a budget. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { canonical } from '../../../engine/protocol/canonical.js';
 import type { External } from '../../scenario/schema/strategies.js';
 import type { Doing } from '../script/commands.js';
@@ -9,6 +10,7 @@ import {
   type FailureReason,
   NoAnswer,
 } from './adapter.js';
+import type { Key } from './cassette.js';
 import type { Ledger } from './ledger.js';
 import {
   type Answer,
@@ -18,6 +20,7 @@ import {
   type Question,
   type Usage,
 } from './question.js';
+import type { RunCassettes } from './run-cassettes.js';
 
 export interface DecisionResult {
   answer?: Answer;
@@ -27,12 +30,8 @@ export interface DecisionResult {
 export interface ToAsk {
   question: Question;
   doing: Doing;
-  /** Resolves when the call is on disk, so that the call counts even if the process is killed. */
-  begins(): Promise<void>;
-  /** Called with the tokens used by a call that gave no usable answer. */
-  countUnusable(usage: Usage): void;
-  /** Called once, with the outcome. */
-  decided(decided: DecisionResult): void;
+  /** Key in the cassette. */
+  key: Key;
 }
 
 /** After this many consecutive failed questions, questions are not retried until one succeeds. */
@@ -41,13 +40,14 @@ const LONGEST_BACKOFF_MS = 60_000;
 /** Minimum length of a masked value. Shorter values could occur in any text. */
 const SHORTEST_SECRET = 8;
 
-export interface DeciderClientOptions {
+interface DeciderClientOptions {
   group: string;
   strategy: External;
-  door: DeciderAdapter;
+  adapter: DeciderAdapter;
   /** Secret values that must not be recorded. */
   secrets: readonly string[];
   ledger: Ledger;
+  tapes: RunCassettes;
   signal: AbortSignal;
   onNote(note: string): void;
 }
@@ -64,19 +64,29 @@ export class DeciderClient {
   }
 
   close(): Promise<void> {
-    return this.#options.door.close();
+    return this.#options.adapter.close();
   }
 
   /**
    * Asks all questions. Does not call `decided` for questions that exceed the budget.
    * @throws {AskingEnded} if the run was aborted. @throws {ScenarioError} if no call can succeed.
    */
-  async askAll(all: readonly ToAsk[]): Promise<void> {
-    const { lanes, atOnce } = this.#options.door;
-    const dealt = Array.from({ length: lanes }, (): ToAsk[] => []);
+  async askAll<T extends ToAsk>(
+    all: readonly T[],
+    decided: (asked: T, result: DecisionResult) => void,
+  ): Promise<void> {
+    const { lanes, atOnce } = this.#options.adapter;
+    const work = async (waiting: T[], lane: number): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const result = await this.#decide(next, lane);
+        if (result === null) return;
+        decided(next, result);
+      }
+    };
+    const dealt = Array.from({ length: lanes }, (): T[] => []);
     for (const one of all) dealt[one.question.agent % lanes]!.push(one);
     const workers = dealt.flatMap((waiting, lane) =>
-      Array.from({ length: Math.min(atOnce, waiting.length) }, () => this.#work(waiting, lane)),
+      Array.from({ length: Math.min(atOnce, waiting.length) }, () => work(waiting, lane)),
     );
     // Wait for all calls before throwing, so that their answers can still be recorded.
     for (const end of await Promise.allSettled(workers)) {
@@ -84,22 +94,13 @@ export class DeciderClient {
     }
   }
 
-  async #work(waiting: ToAsk[], lane: number): Promise<void> {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const decided = await this.#decide(next, lane);
-      if (decided === null) return;
-      next.decided(decided);
-    }
-  }
-
   /** Returns null if the budget is spent. */
-  async #decide(asked: ToAsk, lane: number): Promise<DecisionResult | null> {
-    const { question, doing } = asked;
-    const { ledger, strategy } = this.#options;
+  async #decide({ question, doing, key }: ToAsk, lane: number): Promise<DecisionResult | null> {
+    const { ledger, strategy, tapes } = this.#options;
     for (let calls = 1; ; calls += 1) {
       if (ledger.findStop() !== null) return null;
       ledger.take();
-      await asked.begins();
+      await tapes.noteCall(key);
       try {
         const answer = this.#read(await this.#call(question, lane), doing);
         this.#failed = 0;
@@ -107,7 +108,7 @@ export class DeciderClient {
         return { answer };
       } catch (error) {
         if (!(error instanceof NoAnswer)) throw error;
-        if (error.usage) asked.countUnusable(error.usage);
+        if (error.usage) tapes.noteCall(key, error.usage).catch(() => {});
         if (calls > strategy.retries || this.#failed >= DOWN_AFTER) {
           return { failure: this.#failure(error) };
         }
@@ -129,7 +130,7 @@ export class DeciderClient {
   }
 
   async #call(question: Question, lane: number): Promise<DeciderResponse> {
-    const { door: adapter, strategy, signal } = this.#options;
+    const { adapter, strategy, signal } = this.#options;
     const end = new AbortController();
     const stop = () => end.abort();
     const timer = setTimeout(stop, strategy.timeout_ms);
@@ -164,19 +165,10 @@ export class DeciderClient {
     return this.#secrets.reduce((left, secret) => left.replaceAll(secret, '[key]'), text);
   }
 
-  #wait(ms: number): Promise<void> {
+  async #wait(ms: number): Promise<void> {
     const { signal } = this.#options;
-    return new Promise((resolve, reject) => {
-      const stop = () => {
-        clearTimeout(timer);
-        reject(new AskingEnded('run aborted'));
-      };
-      const timer = setTimeout(() => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      }, ms);
-      signal.addEventListener('abort', stop, { once: true });
-      if (signal.aborted) stop();
+    await delay(ms, undefined, { signal }).catch((cause: unknown) => {
+      throw new AskingEnded('run aborted', { cause });
     });
   }
 }
@@ -189,8 +181,5 @@ function claimedUsage(value: unknown): Usage | undefined {
 }
 
 /** Computes the delay before a retry, which doubles with each call. */
-function backoff(first: number, calls: number): number {
-  let ms = first;
-  for (let call = 1; call < calls; call += 1) ms *= 2;
-  return Math.min(ms, LONGEST_BACKOFF_MS);
-}
+const backoff = (first: number, calls: number): number =>
+  Math.min(first * (1 << (calls - 1)), LONGEST_BACKOFF_MS);

@@ -14,19 +14,29 @@ import type { Scenario } from '../../scenario/schema/scenario.js';
 import {
   type External,
   isExternal,
-  type StrategyOf,
   type Strategy as WantedStrategy,
 } from '../../scenario/schema/strategies.js';
-import type { DecidedCall, QuestionGate, ScriptedAgent, Strategy, World } from '../port.js';
+import type {
+  AnswerCost,
+  DecidedCall,
+  QuestionGate,
+  ScriptedAgent,
+  Strategy,
+  World,
+} from '../port.js';
 import { commandFor, type Doing } from '../script/commands.js';
 import { type CalledFunction, type Occasion, strategyFrom } from '../script/interface.js';
-import { type DeciderAdapter, type DeciderFigures, deciderError, Figures } from './adapter.js';
+import {
+  type DeciderAdapter,
+  type DeciderFigures,
+  deciderError,
+  type FailureReason,
+} from './adapter.js';
 import { FORMAT, type Recorded } from './cassette.js';
 import { DeciderClient, type DecisionResult, type ToAsk } from './decider-client.js';
 import { amountOf, Ledger, modelOf, priceOf, withoutStops } from './ledger.js';
-import type { Place } from './mcp-adapter.js';
 import { cassetteError } from './messages.js';
-import { createProgramAdapter } from './program-adapter.js';
+import { createProgramAdapter, type Program } from './program-adapter.js';
 import {
   type Answer,
   createQuestion,
@@ -70,7 +80,7 @@ interface Mind {
   prompts: ReadonlyMap<string, string>;
   price: ReturnType<typeof priceOf>;
   /** Opened at the first call. */
-  asker: DeciderClient | null;
+  client: DeciderClient | null;
 }
 
 /** State kept for an agent. */
@@ -80,28 +90,23 @@ interface Notes {
   counts: Partial<Record<CalledFunction, number>>;
 }
 
-interface Pending {
+interface Pending extends ToAsk {
   mind: Mind;
-  question: Question;
-  doing: Doing;
   at: number;
   /** Recorded answer or failure. */
   record: Recorded | null;
 }
 
 /** Question with its answer, as a row of calls.csv. */
-export interface AnsweredQuestion {
+export interface AnsweredQuestion extends AnswerCost {
   agent: number;
   group: string;
   kind: CalledFunction;
   number: number;
   /** Time in milliseconds since 1970. */
   at: number;
-  calls: number;
   cached: boolean;
-  failure: string | null;
-  inputTokens: number;
-  outputTokens: number;
+  failure: FailureReason | null;
   /** Hash of the block that it is about; null without one. */
   block: string | null;
   /** SHA-256 of the view. */
@@ -115,8 +120,7 @@ export class Deciders implements QuestionGate {
   /** SHA-256 of each prompt file, by its path in the scenario. */
   readonly files: Record<string, string> = {};
   readonly #tapes: RunCassettes;
-  readonly #folder: string | undefined;
-  readonly #record: boolean;
+  readonly #options: OpenedOptions;
   readonly #ledger: Ledger;
   readonly #scenario: Scenario;
   readonly #hooks: DeciderHooks;
@@ -124,29 +128,24 @@ export class Deciders implements QuestionGate {
   readonly #notes = new Map<number, Notes>();
   #pending: Pending[] = [];
   readonly #waiting = new Set<number>();
-  readonly #figures = new Figures();
+  #asked = 0;
   readonly #end = new AbortController();
 
   private constructor(
     tapes: RunCassettes,
     scenario: Scenario,
-    { record = false, seed, folder, ...options }: OpenedOptions,
+    options: OpenedOptions,
     hooks: DeciderHooks,
   ) {
     this.#tapes = tapes;
-    this.#record = record;
+    this.#options = options;
     this.#hooks = hooks;
-    this.#folder = folder;
     this.#scenario = scenario;
-    const { mostCalls = Number.POSITIVE_INFINITY, spending } = options;
+    const { mostCalls = Number.POSITIVE_INFINITY, record } = options;
     const { budget } = scenario;
     const onCall = (made: number) => hooks.onCall?.(made);
-    this.#ledger = new Ledger({
-      budget,
-      mostCalls,
-      spending: record ? spending : undefined,
-      onCall,
-    });
+    const spending = record ? options.spending : undefined;
+    this.#ledger = new Ledger({ budget, mostCalls, spending, onCall });
     // Each call in flight listens, and Node.js warns of a leak at eleven.
     setMaxListeners(0, this.#end.signal);
     const { signal } = hooks;
@@ -180,11 +179,11 @@ export class Deciders implements QuestionGate {
 
   /** @throws {ScenarioError} if a prompt cannot be read. */
   strategyOf({ group, strategy }: { group: string; strategy: External }): Strategy {
-    const { texts: prompts, files } = promptsOf({ group, strategy }, this.#folder);
+    const { texts: prompts, files } = promptsOf({ group, strategy }, this.#options.folder);
     Object.assign(this.files, files);
     const digest = deciderDigest(strategy, prompts);
     const price = priceOf(this.#scenario.budget, modelOf(strategy as { model?: string }));
-    const mind: Mind = { group, strategy, digest, prompts, price, asker: null };
+    const mind: Mind = { group, strategy, digest, prompts, price, client: null };
     this.#minds.push(mind);
     const asks = new Set<CalledFunction>([...strategy.asks, 'deliberate']);
     return strategyFrom((kind, agent, world, occasion) => {
@@ -215,7 +214,7 @@ export class Deciders implements QuestionGate {
   get figures(): DeciderFigures {
     const { prices = {} } = this.#scenario.budget ?? {};
     const priced = Object.keys(prices).length > 0 ? { money: this.#ledger.spent.money } : {};
-    return { ...this.#figures.all, ...priced };
+    return { ...sumFigures(this.answered, this.#asked), ...priced };
   }
 
   /** Completes the cassette when the run ends. */
@@ -228,7 +227,7 @@ export class Deciders implements QuestionGate {
     await this.#tapes.durable().catch(() => {});
     this.#tapes.close();
     this.#ledger.close();
-    await Promise.all(this.#minds.map(({ asker }) => asker?.close()));
+    await Promise.all(this.#minds.map(({ client }) => client?.close()));
   }
 
   readonly #stop = (): void => this.#end.abort();
@@ -246,19 +245,20 @@ export class Deciders implements QuestionGate {
     const number = notes.counts[kind] ?? 0;
     notes.counts[kind] = number + 1;
     const kept = { parameters: mind.strategy.parameters, memory: notes.memory };
-    const question = createQuestion({ agent: ordinal, kind, number }, agent, world, occasion, kept);
+    const address = { agent: ordinal, kind, number };
+    const question = createQuestion(address, agent, world, occasion, kept);
+    const key = { ...address, decider: mind.digest, saw: question.saw };
     const { block, draw = 0, alliance } = occasion;
     const doing = { agent, world, block, draw, alliance };
-    this.#pending.push({ mind, question, doing, at: world.now, record: null });
+    this.#pending.push({ mind, question, key, doing, at: world.now, record: null });
     this.#waiting.add(ordinal);
   }
 
   /** Takes the answer from a cassette. Returns false if the cassette has no answer. */
   #taken(pending: Pending): boolean {
-    const { question, mind, doing } = pending;
-    const key = { ...keyOf(question), decider: mind.digest };
+    const { question, key, doing } = pending;
     pending.record = this.#tapes.take(key, question.view, (answer) => isValid(answer, doing));
-    if (!pending.record && !this.#record) throw this.#tapes.unanswered(key, question.view);
+    if (!pending.record && !this.#options.record) throw this.#tapes.unanswered(key, question.view);
     if (!pending.record) return false;
     this.#pay(pending, false);
     return true;
@@ -270,10 +270,9 @@ export class Deciders implements QuestionGate {
 
   /** Records a failure instead of a question that exceeds a limit of its agent or block. */
   #isOverLimit(pending: Pending): boolean {
-    const { question, mind } = pending;
+    const { question, key } = pending;
     const limit = this.#ledger.findLimit(question.agent, decisionOf(question));
     if (limit === null) return false;
-    const key = { ...keyOf(question), decider: mind.digest };
     const failure = { reason: 'budget' as const, detail: `${limit} is spent` };
     pending.record = { ...key, view: question.view, calls: 0, failure };
     this.#tapes.add(pending.record);
@@ -281,21 +280,11 @@ export class Deciders implements QuestionGate {
   }
 
   async #askFor(open: readonly Pending[]): Promise<void> {
-    const byMind = new Map<Mind, ToAsk[]>();
-    for (const pending of open) {
-      const { mind, question, doing } = pending;
-      const key = { ...keyOf(question), decider: mind.digest };
-      const asked: ToAsk = {
-        question,
-        doing,
-        begins: () => this.#tapes.begin(key),
-        countUnusable: (usage) => this.#tapes.countUnusable(key, usage),
-        decided: (found) => this.#keep(pending, found),
-      };
-      byMind.set(mind, [...(byMind.get(mind) ?? []), asked]);
-    }
-    const all = [...byMind].map(async ([mind, questions]) => {
-      await (await this.#askerOf(mind)).askAll(questions);
+    const all = this.#minds.map(async (mind) => {
+      const own = open.filter((pending) => pending.mind === mind);
+      if (own.length === 0) return;
+      mind.client ??= await this.#openClient(mind);
+      await mind.client.askAll(own, (pending, found) => this.#keep(pending, found));
     });
     const ends = await Promise.allSettled(all);
     await this.#tapes.durable();
@@ -307,48 +296,36 @@ export class Deciders implements QuestionGate {
   }
 
   #keep(pending: Pending, decided: DecisionResult): void {
-    const { mind, question } = pending;
-    const key = { ...keyOf(question), decider: mind.digest };
+    const { key, question } = pending;
     const cost = this.#tapes.costOf(key);
-    const record = { ...key, view: question.view, ...cost, ...decided } as Recorded;
-    pending.record = record;
-    this.#figures.asked += 1;
-    this.#tapes.add(record);
+    pending.record = { ...key, view: question.view, ...cost, ...decided };
+    this.#asked += 1;
+    this.#tapes.add(pending.record);
     this.#pay(pending, true);
   }
 
-  async #askerOf(mind: Mind): Promise<DeciderClient> {
-    if (mind.asker) return mind.asker;
-    const { group, strategy, prompts } = mind;
-    const opened = await openDoor(strategy, { group, folder: this.#folder, prompts });
-    const { signal } = this.#end;
-    const onNote = (note: string) => this.#hooks.onNote?.(note);
-    mind.asker = new DeciderClient({
-      group,
-      strategy,
-      ...opened,
-      ledger: this.#ledger,
-      signal,
-      onNote,
+  async #openClient({ group, strategy, prompts }: Mind): Promise<DeciderClient> {
+    const { folder } = this.#options;
+    return new DeciderClient({
+      ...(await openAdapter(strategy, { group, folder, prompts })),
+      ...{ group, strategy, ledger: this.#ledger, tapes: this.#tapes },
+      signal: this.#end.signal,
+      onNote: (note) => this.#hooks.onNote?.(note),
     });
-    return mind.asker;
   }
 
   #answered({ mind, question, doing, at, record }: Pending): DecidedCall {
-    const { agent } = question;
-    const { cached = false } = record!;
+    const { agent, kind, number, saw } = question;
+    const { cached = false, calls, unusable, answer, failure } = record!;
     this.#ledger.charge(agent, decisionOf(question), amountOf(record!, mind.price), cached);
-    const { calls, unusable, answer, failure } = record!;
     const used = (name: keyof Usage) => (answer?.usage?.[name] ?? 0) + (unusable?.[name] ?? 0);
-    const tokens = { inputTokens: used('input_tokens'), outputTokens: used('output_tokens') };
-    const cost = { calls, failed: failure !== undefined, ...tokens };
-    this.#figures.add(cost, failure?.reason, cached);
-    this.answered.push({
-      ...{ agent, group: mind.group, kind: question.kind, number: question.number, at, calls },
-      ...{ cached, failure: failure?.reason ?? null },
-      ...{ inputTokens: tokens.inputTokens, outputTokens: tokens.outputTokens },
-      ...{ block: doing.block?.hash ?? null, seen: question.saw, thought: answer?.thought ?? null },
-    });
+    const cost: AnsweredQuestion = {
+      ...{ agent, group: mind.group, kind, number, at, calls, cached },
+      ...{ failure: failure?.reason ?? null, block: doing.block?.hash ?? null, seen: saw },
+      ...{ inputTokens: used('input_tokens'), outputTokens: used('output_tokens') },
+      thought: answer?.thought ?? null,
+    };
+    this.answered.push(cost);
     const act = () => {
       if (!answer) return;
       if (answer.memory) this.#notes.get(agent)!.memory = answer.memory;
@@ -358,6 +335,24 @@ export class Deciders implements QuestionGate {
   }
 }
 
+function sumFigures(all: readonly AnsweredQuestion[], asked: number): DeciderFigures {
+  const sum = (figureOf: (one: AnsweredQuestion) => number) =>
+    all.reduce((total, one) => total + figureOf(one), 0);
+  const failures: DeciderFigures['failures'] = {};
+  for (const reason of all.flatMap(({ failure }) => failure ?? []).sort()) {
+    failures[reason] = (failures[reason] ?? 0) + 1;
+  }
+  const cached = sum((one) => Number(one.cached));
+  return {
+    ...{ questions: all.length, asked, calls: sum(({ calls }) => calls) },
+    retries: sum(({ calls }) => Math.max(0, calls - 1)),
+    failures,
+    input_tokens: sum(({ inputTokens }) => inputTokens),
+    output_tokens: sum(({ outputTokens }) => outputTokens),
+    ...(cached > 0 ? { cached } : {}),
+  };
+}
+
 const none: readonly DecidedCall[] = [];
 
 /** Names the block of a question; null for a question about no block. */
@@ -365,8 +360,6 @@ function decisionOf({ view }: Question): string | null {
   const { block } = view as { block?: { producer: number; number: number } | null };
   return block ? `${block.producer}/${block.number}` : null;
 }
-
-const keyOf = ({ agent, kind, number, saw }: Question) => ({ agent, kind, number, saw });
 
 function isValid(answer: Answer, doing: Doing): boolean {
   try {
@@ -437,27 +430,21 @@ function promptsOf(
   const texts = new Map<string, string>();
   const files: Record<string, string> = {};
   for (const [name, path] of Object.entries(named as Record<string, string>)) {
+    const invalid = (problem: string) => scenarioError('INVALID_PROMPT', { group, name, problem });
     if (folder === undefined) throw scenarioError('UNKNOWN_FOLDER', { file: path });
     const found = fileInside(path, folder, 'a text');
-    if ('why' in found) throw scenarioError('INVALID_PROMPT', { group, name, problem: found.why });
+    if ('text' in found) throw invalid(found.text);
     const { size } = statSync(found.file);
     if (size > LARGEST_PROMPT_BYTES) {
-      const problem = `is ${path} of ${size} bytes; expected at most ${LARGEST_PROMPT_BYTES}`;
-      throw scenarioError('INVALID_PROMPT', { group, name, problem });
+      throw invalid(`is ${path} of ${size} bytes; expected at most ${LARGEST_PROMPT_BYTES}`);
     }
     const bytes = readFileSync(found.file);
     const problem = findPlaceholderProblem(bytes.toString());
-    if (problem !== null) throw scenarioError('INVALID_PROMPT', { group, name, problem });
+    if (problem !== null) throw invalid(problem);
     texts.set(name, bytes.toString());
     files[path] = sha256Hex(bytes);
   }
   return { texts, files };
-}
-
-interface Opened {
-  door: DeciderAdapter;
-  /** Secret values that must not be recorded. */
-  secrets: string[];
 }
 
 interface OpenOptions {
@@ -474,68 +461,58 @@ const harmless = [
 
 /** @throws {ScenarioError} if a required variable is not set or the MCP SDK is missing. */
 async function assertAskable(group: string, strategy: External): Promise<void> {
-  const keys = 'key_env' in strategy ? [strategy.key_env ?? []].flat() : [];
-  const names = 'env' in strategy ? strategy.env : [];
-  for (const name of [...keys, ...names]) variable(name, group);
-  if (strategy.kind !== 'mcp') return;
-  const { loadSdk } = await import('./mcp-adapter.js');
-  await loadSdk(group);
+  variablesOf(group, strategy);
+  if (strategy.kind === 'mcp') await (await import('./mcp-adapter.js')).loadSdk(group);
 }
 
-/** @throws {ScenarioError} if a variable is not set or the folder is unknown. */
-async function openDoor(strategy: External, options: OpenOptions): Promise<Opened> {
-  if (strategy.kind === 'http') return openHttp(strategy, options);
-  return strategy.kind === 'mcp' ? openMcp(strategy, options) : openExec(strategy, options);
-}
-
-async function openHttp(strategy: StrategyOf<'http'>, options: OpenOptions): Promise<Opened> {
-  const { url, dialect, key_env, model, request, most_at_once: atOnce } = strategy;
-  const key = key_env === undefined ? undefined : variable(key_env, options.group);
-  const chat = { model: model ?? '', prompts: options.prompts, request };
-  // Load the HTTP client only when the decider is called.
-  const { chatDialect, createHttpAdapter, plainDialect } = await import('./http-adapter.js');
-  const spoken = dialect === 'openai' ? chatDialect(chat) : plainDialect;
-  const adapter = createHttpAdapter({ url, key, atOnce, dialect: spoken });
-  return { door: adapter, secrets: key === undefined ? [] : [key] };
-}
-
-function openExec(strategy: StrategyOf<'exec'>, options: OpenOptions): Opened {
-  const { processes, most_at_once: atOnce } = strategy;
-  const { program, secrets } = programOf(strategy, options);
-  return { door: createProgramAdapter({ ...program, processes, atOnce }), secrets };
-}
-
-async function openMcp(strategy: StrategyOf<'mcp'>, options: OpenOptions): Promise<Opened> {
-  const { command, url, tool, env, key_env, most_at_once: sessions } = strategy;
-  // Load the SDK only when the decider is called.
-  const { loadSdk, createMcpAdapter } = await import('./mcp-adapter.js');
-  const adapter = (place: Place) =>
-    loadSdk(options.group).then((sdk) => {
-      return createMcpAdapter({ sdk, place, tool, sessions });
-    });
-  if (url === undefined) {
-    const { program, secrets } = programOf({ command: command!, env }, options);
-    return { door: await adapter(program), secrets };
+/**
+ * Opens a decider. The HTTP client and the SDK are loaded only now.
+ * @returns `secrets` are the values that must not be recorded.
+ * @throws {ScenarioError} if a variable is not set or the folder is unknown.
+ */
+async function openAdapter(
+  strategy: External,
+  { group, folder, prompts }: OpenOptions,
+): Promise<{ adapter: DeciderAdapter; secrets: string[] }> {
+  const variables = variablesOf(group, strategy);
+  const secrets = Object.values(variables);
+  const { most_at_once: atOnce } = strategy;
+  const key = 'key_env' in strategy ? variables[strategy.key_env ?? ''] : undefined;
+  if (strategy.kind === 'http') {
+    const { url, dialect, model = '', request } = strategy;
+    const { chatDialect, createHttpAdapter, plainDialect } = await import('./http-adapter.js');
+    const spoken = dialect === 'openai' ? chatDialect({ model, prompts, request }) : plainDialect;
+    return { adapter: createHttpAdapter({ url, key, atOnce, dialect: spoken }), secrets };
   }
-  const key = key_env === undefined ? undefined : variable(key_env, options.group);
-  return { door: await adapter({ url, key }), secrets: key === undefined ? [] : [key] };
-}
-
-type Started = Pick<StrategyOf<'exec'>, 'command' | 'env'>;
-
-function programOf({ command, env: names }: Started, { group, folder }: OpenOptions) {
-  if (folder === undefined) throw scenarioError('UNKNOWN_FOLDER', { file: command[0]! });
-  const own = names.map((name) => [name, variable(name, group)] as const);
-  const kept = harmless.flatMap((name) => {
+  const { command = [], env } = strategy;
+  const passed = [...harmless, ...env].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  const env: Record<string, string> = Object.fromEntries([...kept, ...own]);
-  return { program: { command, folder, env }, secrets: own.map(([, value]) => value) };
+  const program = (): Program => {
+    if (folder === undefined) throw scenarioError('UNKNOWN_FOLDER', { file: command[0]! });
+    return { command, folder, env: Object.fromEntries(passed) };
+  };
+  if (strategy.kind === 'exec') {
+    const { processes } = strategy;
+    return { adapter: createProgramAdapter({ ...program(), processes, atOnce }), secrets };
+  }
+  const { loadSdk, createMcpAdapter } = await import('./mcp-adapter.js');
+  const { url, tool } = strategy;
+  const place = url === undefined ? program() : { url, key };
+  const sdk = await loadSdk(group);
+  return { adapter: createMcpAdapter({ sdk, place, tool, sessions: atOnce }), secrets };
 }
 
-function variable(name: string, group: string): string {
-  const value = process.env[name];
-  if (value !== undefined && value !== '') return value;
-  throw scenarioError('VARIABLE_NOT_SET', { group, name });
+/** Returns the values of the variables that a decider needs. @throws {ScenarioError} */
+function variablesOf(group: string, strategy: External): Record<string, string> {
+  const names = 'key_env' in strategy ? [strategy.key_env ?? []].flat() : [];
+  if ('env' in strategy) names.push(...strategy.env);
+  const values: Record<string, string> = {};
+  for (const name of names) {
+    const value = process.env[name];
+    if (!value) throw scenarioError('VARIABLE_NOT_SET', { group, name });
+    values[name] = value;
+  }
+  return values;
 }

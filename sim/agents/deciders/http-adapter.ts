@@ -6,7 +6,13 @@ import { type Dispatcher, Agent as HttpAgent, request } from 'undici';
 import { parseJson } from '../../../engine/protocol/json.js';
 import { DELIBERATE_PROMPT } from '../deliberation/prompts.js';
 import { type DeciderAdapter, type DeciderResponse, NoAnswer, toPayload } from './adapter.js';
-import { LARGEST_ANSWER_BYTES, parseUsage, plainLine, type Question } from './question.js';
+import {
+  LARGEST_ANSWER_BYTES,
+  parseUsage,
+  plainLine,
+  type Question,
+  type Usage,
+} from './question.js';
 
 /** Request and response format. */
 interface Dialect {
@@ -38,44 +44,38 @@ export function createHttpAdapter({ url, key, atOnce, dialect }: HttpOptions): D
     async ask(question, _lane, signal) {
       const body = JSON.stringify(dialect.bodyOf(question));
       let answer: Dispatcher.ResponseData;
-      let bytes: Buffer;
+      const chunks: Uint8Array[] = [];
       try {
         answer = await request(url, { method: 'POST', headers, body, dispatcher, signal });
-        bytes = await bytesOf(answer);
+        for await (const chunk of bounded(answer.body, LARGEST_ANSWER_BYTES)) chunks.push(chunk);
       } catch (error) {
         if (error instanceof NoAnswer || signal.aborted) throw error;
         throw new NoAnswer('UNREACHABLE', { detail: plainLine(getErrorText(error)) });
       }
-      if (answer.statusCode !== 200) {
-        throw new NoAnswer(
-          'HTTP_STATUS',
-          { status: answer.statusCode },
-          { afterMs: waitMs(answer.headers['retry-after']) },
-        );
-      }
-      const parsed = parseJson(bytes);
-      if (!('value' in parsed)) {
-        throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) });
-      }
-      return dialect.saidIn(parsed.value);
+      const { statusCode: status } = answer;
+      if (status === 200) return dialect.saidIn(parseAnswerText(Buffer.concat(chunks)));
+      const afterMs = waitMs(answer.headers['retry-after']);
+      throw new NoAnswer('HTTP_STATUS', { status }, { afterMs });
     },
     close: () => dispatcher.destroy(),
   };
 }
 
-/** Reads a response body and stops at the size limit. */
-async function bytesOf({ body }: Dispatcher.ResponseData): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
+/** Passes a body on. To leave the loop destroys the body and closes the connection. */
+export async function* bounded(body: AsyncIterable<Uint8Array>, bytes: number) {
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body) {
     size += chunk.length;
-    // Leaving the loop destroys the body and closes the connection.
-    if (size > LARGEST_ANSWER_BYTES) {
-      throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_ANSWER_BYTES });
-    }
-    chunks.push(chunk);
+    if (size > bytes) throw new NoAnswer('ANSWER_TOO_LONG', { bytes });
+    yield chunk;
   }
-  return Buffer.concat(chunks);
+}
+
+/** @throws {NoAnswer} if the text is not JSON by the strict rules of the network. */
+export function parseAnswerText(text: Uint8Array, usage?: Usage): unknown {
+  const parsed = parseJson(text);
+  if ('value' in parsed) return parsed.value;
+  throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) }, { usage });
 }
 
 /** Returns an error's text. An AggregateError for several addresses has no message itself. */
@@ -122,11 +122,8 @@ export const chatDialect = ({ model, prompts, request }: ChatOptions): Dialect =
     const usage = parseUsage(reported?.prompt_tokens, reported?.completion_tokens);
     const content = Array.isArray(choices) ? choices[0]?.message?.content : undefined;
     if (typeof content !== 'string') throw new NoAnswer('EMPTY_COMPLETION', {}, { usage });
-    const parsed = parseJson(Buffer.from(bare(content)));
-    if (!('value' in parsed)) {
-      throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) }, { usage });
-    }
-    return { value: parsed.value, ...(usage ? { usage } : {}) };
+    const said = parseAnswerText(Buffer.from(bare(content)), usage);
+    return { value: said, ...(usage ? { usage } : {}) };
   },
 });
 

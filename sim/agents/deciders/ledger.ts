@@ -82,7 +82,7 @@ const isOver = ({ tokens, money }: Amount, limit: Limit | undefined): boolean =>
   tokens >= (limit?.tokens ?? Number.POSITIVE_INFINITY) ||
   money >= (limit?.money ?? Number.POSITIVE_INFINITY);
 
-export interface LedgerOptions {
+interface LedgerOptions {
   budget: Budget | undefined;
   /** Maximum number of calls by this process. */
   mostCalls: number;

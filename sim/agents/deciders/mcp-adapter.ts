@@ -5,11 +5,10 @@
 import { ReadableStream } from 'node:stream/web';
 import type { CallToolResult, Client, Transport } from '@modelcontextprotocol/client';
 import { Agent as HttpAgent, type RequestInit as HttpInit, fetch as httpFetch } from 'undici';
-import { parseJson } from '../../../engine/protocol/json.js';
 import { ScenarioError, scenarioError } from '../../scenario/problem.js';
 import { type DeciderAdapter, NoAnswer, toPayload } from './adapter.js';
-import { getErrorText, waitMs } from './http-adapter.js';
-import { cannotStart } from './program-adapter.js';
+import { bounded, getErrorText, parseAnswerText, waitMs } from './http-adapter.js';
+import { cannotStart, type Program } from './program-adapter.js';
 import { LARGEST_ANSWER_BYTES, plainLine } from './question.js';
 
 interface McpOptions {
@@ -89,7 +88,8 @@ class McpSession {
       // To probe a program for its revision would start it twice.
       { versionNegotiation: { mode: 'url' in place ? 'auto' : 'legacy' } },
     );
-    this.#way = wayTo(sdk, place, (why) => this.#broken(why));
+    const onBroken = (why: NoAnswer) => this.#broken(why);
+    this.#way = 'url' in place ? httpWay(sdk, place, onBroken) : programWay(sdk, place);
     // A failing client calls onclose before it reports the error, so wait one turn.
     this.#client.onclose = () => void setImmediate(() => this.#broken(this.#way.ends));
     this.#client.onerror = (error) => this.#heard(error);
@@ -106,7 +106,8 @@ class McpSession {
       return await Promise.race([this.#call(question, signal), failed]);
     } catch (error) {
       // A tool error leaves the session usable.
-      if (!this.#begun || !this.#isRefusal(error) || signal.aborted) this.over = true;
+      const isToolError = error instanceof this.#sdk.ProtocolError;
+      if (!this.#begun || !isToolError || signal.aborted) this.over = true;
       throw this.#told(error);
     } finally {
       this.#fail = () => {};
@@ -183,10 +184,6 @@ class McpSession {
     }
     return new NoAnswer('MCP_ERROR', { detail: plainLine(error) });
   }
-
-  #isRefusal(error: unknown): boolean {
-    return error instanceof this.#sdk.ProtocolError;
-  }
 }
 
 /** True for invalid JSON, a message with the wrong shape, or excessive nesting. */
@@ -200,9 +197,7 @@ const noMessage = (error: Error) =>
   new NoAnswer('INVALID_MCP_MESSAGE', { detail: plainLine(error.message) });
 
 /** Server address. */
-export type Place =
-  | { command: readonly string[]; folder: string; env: Readonly<Record<string, string>> }
-  | { url: string; key: string | undefined };
+type Place = Program | { url: string; key: string | undefined };
 
 type Body = ConstructorParameters<typeof Response>[0];
 
@@ -221,14 +216,9 @@ const DISCOVER = 'server/discover';
 /** Timeout for closing a session. */
 const GRACE_MS = 2_000;
 
-/** @param onBroken called when a request fails, or when its response cannot be read to the end. */
-function wayTo(sdk: Sdk, place: Place, onBroken: (why: NoAnswer) => void): Way {
-  return 'url' in place ? httpWay(sdk, place, onBroken) : programWay(sdk, place);
-}
-
 function programWay(
   { StdioClientTransport }: Sdk,
-  { command: [file, ...args], folder: cwd, env }: Extract<Place, { folder: string }>,
+  { command: [file, ...args], folder: cwd, env }: Program,
 ): Way {
   const maxBufferSize = LARGEST_MESSAGE_BYTES;
   // The server's stderr is passed through.
@@ -240,6 +230,7 @@ function programWay(
   };
 }
 
+/** @param onBroken called when a request fails, or when its response cannot be read to the end. */
 function httpWay(
   { StreamableHTTPClientTransport }: Sdk,
   { url, key }: Extract<Place, { url: string }>,
@@ -299,21 +290,14 @@ function boundedFetch(dispatcher: HttpAgent, onBroken: (why: NoAnswer) => void) 
       const after = waitMs(answer.headers.get('retry-after') ?? undefined);
       return broken(new NoAnswer('HTTP_STATUS', { status }, { afterMs: after }));
     }
-    const read = body && ReadableStream.from(bounded(body, broken));
+    const read = body && ReadableStream.from(readBody(body, broken));
     return new Response(read as Body | null, { status, headers: [...answer.headers] });
   };
 }
 
-async function* bounded(body: AsyncIterable<Uint8Array>, broken: (why: NoAnswer) => never) {
-  let size = 0;
+async function* readBody(body: AsyncIterable<Uint8Array>, broken: (why: NoAnswer) => never) {
   try {
-    for await (const chunk of body) {
-      size += chunk.length;
-      if (size > LARGEST_MESSAGE_BYTES) {
-        throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_MESSAGE_BYTES });
-      }
-      yield chunk;
-    }
+    yield* bounded(body, LARGEST_MESSAGE_BYTES);
   } catch (error) {
     const why = new NoAnswer('UNREACHABLE', { detail: plainLine(getErrorText(error)) });
     broken(error instanceof NoAnswer ? error : why);
@@ -342,9 +326,7 @@ function checked(text: string): unknown {
   if (bytes.length > LARGEST_ANSWER_BYTES) {
     throw new NoAnswer('ANSWER_TOO_LONG', { bytes: LARGEST_ANSWER_BYTES });
   }
-  const parsed = parseJson(bytes);
-  if ('value' in parsed) return parsed.value;
-  throw new NoAnswer('INVALID_JSON', { detail: plainLine(parsed.message) });
+  return parseAnswerText(bytes);
 }
 
 function written(value: unknown): string {

@@ -8,7 +8,7 @@ import { type ScenarioError, scenarioError } from '../../scenario/problem.js';
 import { type DeciderAdapter, type DeciderResponse, NoAnswer, toPayload } from './adapter.js';
 import { LARGEST_ANSWER_BYTES, plainLine, type Question } from './question.js';
 
-interface Program {
+export interface Program {
   command: readonly string[];
   /** Working directory. */
   folder: string;
@@ -60,11 +60,12 @@ class DeciderProcess {
     return this.#waiting.size;
   }
 
-  ask(question: Question): Promise<DeciderResponse> {
+  ask(question: Question, signal: AbortSignal): Promise<DeciderResponse> {
     if (this.over) return Promise.reject(this.over);
     return new Promise((resolve, reject) => {
       this.#waiting.set(question.id, { resolve, reject });
       this.#child.stdin!.write(`${JSON.stringify(toPayload(question))}\n`);
+      signal.addEventListener('abort', () => reject(new NoAnswer('CANCELLED', {})));
     });
   }
 
@@ -167,20 +168,13 @@ export function createProgramAdapter({
     atOnce,
     async ask(question, lane, signal) {
       const process = at(lane);
-      let stop = () => {};
-      const given = new Promise<never>((_, reject) => {
-        stop = () => reject(new NoAnswer('CANCELLED', {}));
-        signal.addEventListener('abort', stop, { once: true });
-      });
       try {
-        return await Promise.race([process.ask(question), given]);
+        return await process.ask(question, signal);
       } catch (error) {
         process.giveUp(question.id);
         // The process may hang. The next question starts a new process.
         if (signal.aborted && process.asked === 0) process.kill();
         throw error;
-      } finally {
-        signal.removeEventListener('abort', stop);
       }
     },
     async close() {

@@ -10,6 +10,7 @@ import { Decision } from '../../../engine/protocol/schema/primitives.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { sha256Hex } from '../../../engine/protocol/signing.js';
 import { nearest } from '../../../engine/protocol/text.js';
+import { about, type PlainSchema } from '../../scenario/schema/common.js';
 import { occasions } from '../../scenario/schema/strategies.js';
 import { DELIBERATE_PROMPT } from '../deliberation/prompts.js';
 import type { BlockTalk, ScriptedAgent, World } from '../port.js';
@@ -137,7 +138,6 @@ const LARGEST_MEMORY_BYTES = 8_192;
 /** Largest plausible token count for one call. */
 const MOST_TOKENS = 1_000_000_000;
 
-const about = (description: string) => ({ description });
 const tokens = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: MOST_TOKENS, ...about(description) }));
 
@@ -366,15 +366,8 @@ const QuestionSchema = shape(
   'a question to a decider',
 );
 
-interface Node {
-  properties?: Record<string, Node>;
-  items?: Node;
-  anyOf?: Node[];
-  type?: string;
-}
-
 /** Lists the members by path. An item has the number 0, and a path to unknown members a dot. */
-function listPaths(node: Node, before = ''): string[] {
+function listPaths(node: PlainSchema, before = ''): string[] {
   const { properties, items, type } = node.anyOf?.find((one) => one.type !== 'null') ?? node;
   const inner = Object.entries(properties ?? (items ? { 0: items } : {}));
   if (inner.length === 0) return type === undefined || type === 'object' ? [before] : [];
@@ -385,7 +378,7 @@ function listPaths(node: Node, before = ''): string[] {
 const inDeliberation = [...DELIBERATE_PROMPT.matchAll(/view\.deliberation\.\w+/g)].flat();
 const paths = [
   ...['question', ...inDeliberation, ...inDeliberation.map((path) => `${path}.`)],
-  ...listPaths(QuestionSchema as Node).filter((path) => path !== 'view.deliberation.'),
+  ...listPaths(QuestionSchema as PlainSchema).filter((path) => path !== 'view.deliberation.'),
 ];
 
 /**

@@ -92,17 +92,16 @@ export class RunCassettes {
     const { keep, header } = this.#options;
     if (keep === undefined) return;
     this.#own ??= Cassette.create(keep, header);
-    this.#own.append(record);
+    this.#own.append(record).catch(() => {});
     if (!record.cached) this.#cache?.keep(record);
   }
 
-  /** Resolves when the call is on disk, so that the call counts even if the process is killed. */
-  async begin(call: Key): Promise<void> {
-    await this.#own!.appendCall({ call });
-  }
-
-  countUnusable(call: Key, unusable: NonNullable<Recorded['unusable']>): void {
-    this.#own!.appendCall({ call, unusable }).catch(() => {});
+  /**
+   * Notes a call, or the tokens of a call without a usable answer. Resolves when the note is on
+   * disk, so that the call counts even if the process is killed.
+   */
+  async noteCall(call: Key, unusable?: Recorded['unusable']): Promise<void> {
+    await this.#own!.append(unusable ? { call, unusable } : { call });
   }
 
   costOf(key: Key): CallCost {

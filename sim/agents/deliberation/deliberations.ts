@@ -11,7 +11,7 @@
 import type { Preference } from '../../elections/election-data.js';
 import { mix, type Stream, Streams } from '../../rng.js';
 import { createTopic, findValueProblem, type Topic } from '../../scenario/deliberation.js';
-import { groupSizes } from '../../scenario/population.js';
+import { groupSpans, ordinalsIn } from '../../scenario/population.js';
 import type { Deliberation, Prompts, Role } from '../../scenario/schema/deliberation.js';
 import type { Scenario } from '../../scenario/schema/scenario.js';
 import {
@@ -29,7 +29,7 @@ import type {
   World,
 } from '../port.js';
 import { castPreference } from '../preferences.js';
-import { byPersonality } from '../strategies.js';
+import { byPersonality, nameNumber } from '../strategies.js';
 import { answerOf, drawNumber } from './mocks.js';
 import { createDeliberationView, present, type SeenStatement } from './prompts.js';
 import {
@@ -106,13 +106,17 @@ interface Answerer {
   mock: StrategyOf<'mock'> | null;
 }
 
-/** Call of a participant about a block. */
-interface Call {
+/** Participant that states a value about a block. */
+interface Stating {
   agent: ScriptedAgent;
   world: World;
   block: BlockTalk;
   sample: Sample;
   seat: Seat;
+}
+
+/** Call of a participant about a block. */
+interface Call extends Stating {
   /** Round to state a value in. */
   round: number;
   /** Statements that the agent has received and may see, and the latest of each agent. */
@@ -275,10 +279,7 @@ export class Deliberations {
   }
 
   /** @throws {TypeError} if no statement is due, or if the value is not allowed. */
-  #prepare(
-    call: Pick<Call, 'agent' | 'world' | 'block' | 'sample' | 'seat'>,
-    given: GivenStatement,
-  ) {
+  #prepare(call: Stating, given: GivenStatement) {
     const { agent, block, seat, sample } = call;
     const { topic } = sample;
     if (seat.due === null) throw new TypeError('no statement is due; use state in deliberate only');
@@ -297,13 +298,7 @@ export class Deliberations {
 
   /** Makes the statement that is due, as a remark. Ignores a second one. */
   #state(
-    {
-      agent,
-      world,
-      block,
-      sample,
-      seat,
-    }: Pick<Call, 'agent' | 'world' | 'block' | 'sample' | 'seat'>,
+    { agent, world, block, sample, seat }: Stating,
     { value, reason, note, stop }: GivenStatement,
   ): void {
     if (seat.due === null) return;
@@ -415,15 +410,10 @@ const takesPart = (strategy: Wanted): boolean =>
   strategy.kind === 'mock' || strategy.kind === 'script' || isExternal(strategy);
 
 /** Returns the ordinals of validators that take part. */
-function listParticipants(scenario: Scenario): number[] {
-  let first = 0;
-  return groupSizes(scenario).flatMap((size, index) => {
-    const { strategy, capabilities } = scenario.agents[index]!;
-    const members = Array.from({ length: size }, (_, place) => first + place);
-    first += size;
-    return takesPart(strategy) && capabilities.includes('validator') ? members : [];
-  });
-}
+const listParticipants = (scenario: Scenario): number[] =>
+  groupSpans(scenario)
+    .filter(({ group }) => takesPart(group.strategy) && group.capabilities.includes('validator'))
+    .flatMap(ordinalsIn);
 
 /** Returns the topic of a block. Blocks ask the questions in turn. */
 function topicOf(spec: Deliberation, world: World, block: BlockTalk, drawn: () => Stream): Topic {
@@ -445,9 +435,6 @@ function goalOf({ kind, goal }: Role, topic: Topic, operator: () => Stream): Sta
   if (topic.kind === 'ranking') return [wanted];
   return topic.kind === 'scores' ? { [wanted]: most } : wanted;
 }
-
-const nameNumber = ({ group }: ScriptedAgent): number =>
-  mix(...Array.from(group.group, (letter) => letter.charCodeAt(0)));
 
 /** Returns the latest statement of each agent, by ordinal. Of two in a round, the first counts. */
 function latest(history: readonly SeenStatement[]): SeenStatement[] {

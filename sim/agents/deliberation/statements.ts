@@ -31,13 +31,7 @@ export const keyOf = (value: Stated): string => canonical(value);
 
 /** Returns null if the statement is too large for a remark. */
 export function encodeStatement({ round, value, reason, stop, half }: Statement): string | null {
-  const text = canonical({
-    round,
-    value,
-    ...(reason === undefined ? {} : { reason }),
-    ...(stop ? { stop } : {}),
-    ...(half === undefined ? {} : { half }),
-  });
+  const text = canonical({ round, value, reason, stop: stop || undefined, half });
   return text.length <= LARGEST_MESSAGE ? text : null;
 }
 

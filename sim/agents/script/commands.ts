@@ -8,14 +8,13 @@ import { canonical } from '../../../engine/protocol/canonical.js';
 import { Decision } from '../../../engine/protocol/schema/primitives.js';
 import { validator } from '../../../engine/protocol/schema/validator.js';
 import { BALLOT_BYTES } from '../../../engine/rules/ballots.js';
-import { describeAllowed, findSchema, OptionNames } from '../../scenario/schema/common.js';
+import { about, describeAllowed, findSchema, OptionNames } from '../../scenario/schema/common.js';
 import { LONGEST_REASON } from '../../scenario/schema/deliberation.js';
 import {
   activate,
   answerInvitation,
   callToVote,
   callToWake,
-  cancelWake,
   castVote,
   deactivate,
   invite,
@@ -87,15 +86,9 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     }),
   say: ({ stance, message, block: hash }, doing) =>
     onBlock(hash, doing, (block) => postRemark(doing.agent, doing.world, block, stance, message)),
-  state({ value, reason, note, stop }, doing) {
+  state(given, doing) {
     const { agent, world } = doing;
     const block = blockOf(doing);
-    const given = {
-      value,
-      ...(reason === undefined ? {} : { reason }),
-      ...(note === undefined ? {} : { note }),
-      ...(stop === undefined ? {} : { stop }),
-    };
     if (agent.strategy.stating) return agent.strategy.stating(agent, world, block, given);
     throw new TypeError('no deliberation; use state in deliberate only');
   },
@@ -103,34 +96,28 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
     const block = blockOf(doing);
     return () => callToVote(doing.agent, doing.world, block, ms, doing.draw + 1);
   },
-  propose:
-    ({ transactions, sound, leave_out, options }, { agent, world }) =>
-    () =>
-      produce(agent, world, {
-        ...(transactions === undefined ? {} : { transactions }),
-        ...(sound === undefined ? {} : { care: sound ? 1 : 0 }),
-        ...(leave_out === undefined ? {} : { leaveOut: leave_out }),
-        ...(options === undefined ? {} : { options }),
-      }),
+  propose({ transactions, sound, leave_out: leaveOut, options }, { agent, world }) {
+    const care = sound === undefined ? undefined : Number(sound);
+    return () => produce(agent, world, { transactions, care, leaveOut, options });
+  },
   invite({ agents }, { agent, world }) {
     const stranger = agents.find((other) => other >= world.scenario.population);
     if (stranger !== undefined) throw new TypeError(`unknown agent: ${stranger}`);
     return () => invite(agent, world, agents);
   },
   wake({ ms, name, note }, { agent, world }) {
-    if (note === undefined) return () => callToWake(agent, world, ms, { name });
-    const { content, bytes } = plainData(note, 'note');
-    if (bytes > LARGEST_DATA_BYTES) {
-      return () => world.ignored(agent.ordinal, 'NOTE_TOO_LARGE', `note of ${bytes} bytes`);
+    const data = note === undefined ? null : plainData(note, 'note');
+    if (data && data.bytes > LARGEST_DATA_BYTES) {
+      return () => world.ignored(agent.ordinal, 'NOTE_TOO_LARGE', `note of ${data.bytes} bytes`);
     }
-    return () => callToWake(agent, world, ms, { name, note: content });
+    return () => callToWake(agent, world, ms, { type: 'wake', name, note: data?.content });
   },
-  cancel:
-    ({ name }, { agent, world }) =>
-    () => {
-      if (cancelWake(agent, name)) return;
+  cancel({ name }, { agent, world }) {
+    return () => {
+      if (agent.timers?.delete(name)) return;
       world.ignored(agent.ordinal, 'UNKNOWN_WAKE', `wake ${JSON.stringify(name)}`);
-    },
+    };
+  },
   decide({ slot, value, tolerance = null }, { agent, world }) {
     const { text, bytes } = plainData(value, 'value');
     if (tolerance !== null && !Number.isSafeInteger(value)) {
@@ -164,18 +151,15 @@ const does: { [K in keyof Commands]: (command: Commands[K], doing: Doing) => () 
       throw new TypeError('no invitation to answer; use this command in invited only');
     return () => answerInvitation(agent, world, alliance, accept);
   },
-  leave:
-    ({ alliance }, { agent, world }) =>
-    () =>
-      leaveAlliance(agent, world, alliance),
-  rest:
-    (_, { agent, world }) =>
-    () =>
-      deactivate(agent, world),
-  return:
-    (_, { agent, world }) =>
-    () =>
-      activate(agent, world),
+  leave({ alliance }, { agent, world }) {
+    return () => leaveAlliance(agent, world, alliance);
+  },
+  rest(_, { agent, world }) {
+    return () => deactivate(agent, world);
+  },
+  return(_, { agent, world }) {
+    return () => activate(agent, world);
+  },
 };
 
 /**
@@ -272,7 +256,6 @@ function strangeIn(value: unknown, depth = 0): string | null {
   return null;
 }
 
-const about = (description: string) => ({ description });
 const Text = (description: string) =>
   Type.String({ minLength: 1, maxLength: 1_000, ...about(description) });
 const whole = (minimum: number, maximum: number, description: string) =>

@@ -49,12 +49,7 @@ function during<T>(one: Call, work: () => T): T {
   }
 }
 
-/** Resets the state after a call was terminated, because none of its `finally` blocks ran. */
-function abandon(): void {
-  call = null;
-}
-
-function refuse({ name, what, advice, always }: Refused): void {
+function refuse({ name, what, advice, always }: Omit<Forbidden, 'holder' | 'key'>): void {
   if (!call && !always) return;
   const text = `${what}: ${name}; ${advice}`;
   const misuse = new Error(text);
@@ -69,8 +64,6 @@ function refuse({ name, what, advice, always }: Refused): void {
   throw misuse;
 }
 
-type Refused = Omit<Forbidden, 'holder' | 'key'>;
-
 /** Returns true if a script created the promise. Scripts must be synchronous. */
 function promised(): boolean {
   if (!call) return false;
@@ -78,15 +71,6 @@ function promised(): boolean {
   if (call.folder !== null && !isIn(call.folder, misuse)) return false;
   call.misuse ??= misuse;
   return true;
-}
-
-/**
- * Stops an endless chain of promises, which blocks the event loop. Throws the first time, and kills
- * the process if the chain continues.
- */
-function endless(again: boolean): void {
-  if (again) process.kill(process.pid, 'SIGKILL');
-  throw scenarioError('SCRIPT_ENDLESS', { folders: [...folders].join(', ') });
 }
 
 /** Returns true if an error was created by a script in the folder rather than by its packages. */
@@ -114,9 +98,10 @@ let unwatch = (): void => {};
 /** Installs the guard. Returns a function that removes the guard when no user is left. */
 export function guardGlobals(): () => void {
   if (holders === 0) {
-    replaced = [...forbidden.map(standIn), ...dates()];
+    const date = replace(globalThis as never, 'Date', guardedDate());
+    replaced = [...forbidden.map(standIn), date];
     folders.clear();
-    unwatch = watchPromises(promised, endless);
+    unwatch = watchPromises();
   }
   holders += 1;
   let held = true;
@@ -141,10 +126,6 @@ function standIn(one: Forbidden): Replaced {
   // Some functions have members, such as process.hrtime.bigint.
   Object.defineProperties(guarded, Object.getOwnPropertyDescriptors(original));
   return replace(holder, key, guarded);
-}
-
-function dates(): Replaced[] {
-  return [replace(globalThis as never, 'Date', guardedDate(refuse))];
 }
 
 function replace(holder: Record<string, unknown>, key: string, now: unknown): Replaced {
@@ -215,7 +196,7 @@ export const forbidden: readonly Forbidden[] = [
 ];
 
 /** Creates a Date that is restricted only in reading the clock. */
-function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstructor {
+function guardedDate(): DateConstructor {
   const Original = globalThis.Date;
   const guarded = function (this: unknown, ...given: unknown[]): unknown {
     if (!new.target) {
@@ -239,21 +220,19 @@ function guardedDate(refuse: (why: Why & { name: string }) => void): DateConstru
  * Scripts must therefore create no promises.
  */
 
-/** Number of steps beyond which a chain counts as endless. */
+/** Number of steps beyond which a chain of promises counts as endless. It blocks the event loop. */
 const MOST_STEPS = 1_000_000;
 
 /**
- * Watches all promises in the process until the returned function is called.
- * @param made returns true if a new promise belongs to a script.
- * @param endless called when script promises block the event loop. Its argument is true if the
- * promises continue after the first call.
+ * Watches all promises in the process until the returned function is called. Throws if a script's
+ * promises are endless, and kills the process if they continue.
  */
-function watchPromises(made: () => boolean, endless: (again: boolean) => void): () => void {
+function watchPromises(): () => void {
   const strays = new WeakSet<Promise<unknown>>();
   let [steps, goesOn, own] = [0, false, false];
   return promiseHooks.createHook({
     init(promise) {
-      if (own || !(goesOn || made())) return;
+      if (own || !(goesOn || promised())) return;
       strays.add(promise);
       own = true;
       promise.then(undefined, () => {});
@@ -263,7 +242,9 @@ function watchPromises(made: () => boolean, endless: (again: boolean) => void): 
       goesOn = strays.has(promise);
       if (!goesOn) return;
       steps += 1;
-      if (steps % MOST_STEPS === 0) endless(steps > MOST_STEPS);
+      if (steps % MOST_STEPS > 0) return;
+      if (steps > MOST_STEPS) process.kill(process.pid, 'SIGKILL');
+      throw scenarioError('SCRIPT_ENDLESS', { folders: [...folders].join(', ') });
     },
     after() {
       goesOn = false;
@@ -295,7 +276,8 @@ export function runWithin(milliseconds: number, work: () => void): void {
   } catch (cause) {
     const { code } = (cause ?? {}) as { code?: unknown };
     if (code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw cause;
-    abandon();
+    // None of the `finally` blocks of the terminated call ran.
+    call = null;
     throw new TookTooLong(`stopped after ${milliseconds / 1000} s`, { cause });
   } finally {
     if (outer) workHolder[workSlot] = outer;

@@ -317,7 +317,7 @@ function membersOf(agent: number, name: string, invited: string | undefined, wor
   return own ? Object.freeze([...world.membersOf(name)]) : noAgents;
 }
 
-const noAgents: readonly number[] = Object.freeze([]);
+export const noAgents: readonly number[] = Object.freeze([]);
 
 const ruleViews = new WeakMap<NetworkRule, ScriptRule>();
 
@@ -364,7 +364,7 @@ function blockView(agent: number, world: World, block: BlockTalk): ScriptBlock {
   return Object.freeze(view);
 }
 
-function once<T>(make: () => T): () => T {
+export function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
     made ??= make();

@@ -83,7 +83,7 @@ export class ModuleCache {
   async #prepared(path: string, folder: string): Promise<PreparedModule | null> {
     try {
       const inside = fileInside(path, folder, 'a module');
-      if ('why' in inside) return null;
+      if ('text' in inside) return null;
       const { file } = inside;
       const text = readScript(file);
       const sha256 = sha256Hex(text);
@@ -121,7 +121,7 @@ async function compileAll(entry: string, folder: string): Promise<ModuleFiles | 
       const url = jiti.esmResolve(name, pathToFileURL(file).href);
       const own = fileURLToPath(url);
       const inside = fileInside(relative(folder, own), folder, 'a module');
-      if ('why' in inside || own.includes('node_modules')) return null;
+      if ('text' in inside || own.includes('node_modules')) return null;
       imports[name] = inside.file;
       waiting.push(inside.file);
     }

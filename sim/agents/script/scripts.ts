@@ -23,7 +23,9 @@ import {
   type CalledFunction,
   createView,
   functionNames,
+  noAgents,
   type Occasion,
+  once,
   type ScriptGroup,
   type ScriptModule,
   type ScriptReport,
@@ -94,21 +96,47 @@ export class Scripts {
   }
 
   /**
-   * Collects the reported measures at the end of the run.
+   * Collects the reported measures at the end of the run: calls each script once for the run, with
+   * its first group's options, and once per group.
    * @param taken names of existing measures and columns.
    * @throws {ScenarioError} if a script throws or returns an invalid measure.
    */
   report(end: ReportedEnd, taken: ReadonlySet<string>): Reported {
-    return reportedBy(this.#reporters, end, taken, (what, call) => {
-      let figures = {};
-      this.#underWay = what;
+    const reported: Reported = { run: {}, groups: {} };
+    const missing: string[] = [];
+    const ask = (those: readonly Reporter[], group: string | null, names = taken): Figures => {
+      const { path, report } = those[0]!;
+      const call = `${path}: report for ${group === null ? 'the run' : `group ${group}`}`;
+      return this.#figuresOf(call, () => {
+        return checkFigures(report(reportViewOf(group, those, end)), call, names, missing);
+      });
+    };
+    for (const path of new Set(this.#reporters.map((one) => one.path))) {
+      const those = this.#reporters.filter((one) => one.path === path);
+      const names = new Set([...taken, ...Object.keys(reported.run)]);
+      Object.assign(reported.run, ask(those, null, names));
+    }
+    for (const one of this.#reporters) {
+      const figures = ask([one], one.group);
+      if (Object.keys(figures).length > 0) reported.groups[one.group] = figures;
+    }
+    return missing.length > 0 ? { ...reported, missing } : reported;
+  }
+
+  #figuresOf(call: string, work: () => Figures): Figures {
+    let figures: Figures = {};
+    this.#underWay = call;
+    try {
       this.#limited(() =>
         runWithin(this.#limitMs, () => {
-          figures = callGuarded(call);
+          figures = callGuarded(work);
         }),
       );
       return figures;
-    });
+    } catch (cause) {
+      if (cause instanceof ScenarioError) throw cause;
+      throw scriptFailed(call, cause);
+    }
   }
 
   #limited(work: () => void): void {
@@ -145,11 +173,14 @@ export class Scripts {
       });
       for (const act of acts) act();
     } catch (cause) {
-      throw scenarioError('SCRIPT_FAILED', { call: what, detail: oneLine(cause) }, { cause });
+      throw scriptFailed(what, cause);
     }
     return true;
   }
 }
+
+const scriptFailed = (call: string, cause: unknown): ScenarioError =>
+  scenarioError('SCRIPT_FAILED', { call, detail: oneLine(cause) }, { cause });
 
 interface Followed {
   path: string;
@@ -162,11 +193,6 @@ function listOf(given: unknown): readonly unknown[] {
   return Array.isArray(given) ? given : [given];
 }
 
-interface LoadedModule {
-  functions: ScriptModule;
-  sha256: string;
-}
-
 /**
  * Loads a module and runs its top-level code within the time limit.
  * @throws {ScenarioError} if the module cannot be loaded or exports none of the functions.
@@ -176,10 +202,10 @@ async function loadModule(
   folder: string,
   limitMs: number,
   { prepared = {}, expected = {} }: GivenModules,
-): Promise<LoadedModule> {
+): Promise<{ functions: ScriptModule; sha256: string }> {
   try {
     const found = fileInside(path, folder, 'a module');
-    if ('why' in found) throw new Error(`module ${found.why}`);
+    if ('text' in found) throw new Error(`module ${found.text}`);
     const { file } = found;
     const text = readScript(file);
     const sha256 = sha256Hex(text);
@@ -190,7 +216,7 @@ async function loadModule(
     const evaluate = given ? () => evaluatePrepared(given) : await createLoader(file);
     return { functions: functionsOf(evaluated(evaluate, folder, limitMs)), sha256 };
   } catch (cause) {
-    throw scenarioError('SCRIPT_FAILED', { call: path, detail: oneLine(cause) }, { cause });
+    throw scriptFailed(path, cause);
   }
 }
 
@@ -269,27 +295,22 @@ const groupsByWorld = new WeakMap<World, WorldGroups>();
 
 /** Returns the lookups of groups in a world. They are cached per world. */
 function groupsIn(world: World): WorldGroups {
-  const made = groupsByWorld.get(world);
-  if (made) return made;
-  const groups = new Map<string, readonly number[]>();
-  for (const { group } of world.scenario.agents) groups.set(group, []);
-  const one: WorldGroups = {
+  const known = groupsByWorld.get(world);
+  if (known) return known;
+  const members = once(() => {
+    const groups = new Map(world.scenario.agents.map(({ group }) => [group, [] as number[]]));
+    for (let ordinal = 0; ordinal < world.scenario.population; ordinal += 1) {
+      groups.get(world.groupOf(ordinal))!.push(ordinal);
+    }
+    for (const one of groups.values()) Object.freeze(one);
+    return groups;
+  });
+  const groups: WorldGroups = {
     groupOf: (agent) => world.groupOf(agent),
-    agentsOf: (group) => membersOf(group, groups, world),
+    agentsOf: (group) => members().get(group) ?? noAgents,
   };
-  groupsByWorld.set(world, one);
-  return one;
-}
-
-const noAgents: readonly number[] = Object.freeze([]);
-
-function membersOf(group: string, groups: Map<string, readonly number[]>, world: World) {
-  const members = groups.get(group);
-  if (members === undefined || members.length > 0) return members ?? noAgents;
-  const all = Array.from({ length: world.scenario.population }, (_, ordinal) => ordinal);
-  const found = Object.freeze(all.filter((ordinal) => world.groupOf(ordinal) === group));
-  groups.set(group, found);
-  return found;
+  groupsByWorld.set(world, groups);
+  return groups;
 }
 
 /** Numbers by name; null for a measure that is undefined in the run. */
@@ -316,50 +337,6 @@ interface ReportedEnd {
   blocks: readonly ScriptReportBlock[];
 }
 
-/** Calls a report function. `what` names the call in errors. */
-type AskReport = (what: string, call: () => Figures) => Figures;
-
-/** Receives a warning about a non-finite measure. */
-type Warn = (text: string) => void;
-
-/** Calls each script once for the run, with its first group's options, and once per group. */
-function reportedBy(
-  reporters: readonly Reporter[],
-  end: ReportedEnd,
-  taken: ReadonlySet<string>,
-  ask: AskReport,
-): Reported {
-  const reported: Reported = { run: {}, groups: {} };
-  const warnings: string[] = [];
-  const warn: Warn = (text) => warnings.push(text);
-  const asked: AskReport = (what, call) => {
-    try {
-      return ask(what, call);
-    } catch (cause) {
-      if (cause instanceof ScenarioError) throw cause;
-      throw scenarioError('SCRIPT_FAILED', { call: what, detail: oneLine(cause) }, { cause });
-    }
-  };
-  for (const path of new Set(reporters.map((one) => one.path))) {
-    const those = reporters.filter((one) => one.path === path);
-    const what = `${path}: report for the run`;
-    const own = new Set([...taken, ...Object.keys(reported.run)]);
-    const figures = asked(what, () => {
-      return figuresOf(those[0]!.report(reportViewOf(null, those, end)), own, { what, warn });
-    });
-    Object.assign(reported.run, figures);
-  }
-  for (const one of reporters) {
-    const what = `${one.path}: report for group ${one.group}`;
-    const figures = asked(what, () => {
-      return figuresOf(one.report(reportViewOf(one.group, [one], end)), taken, { what, warn });
-    });
-    if (Object.keys(figures).length > 0) reported.groups[one.group] = figures;
-  }
-  if (warnings.length > 0) reported.missing = warnings;
-  return reported;
-}
-
 function reportViewOf(
   group: string | null,
   those: readonly Reporter[],
@@ -379,29 +356,30 @@ function reportViewOf(
  * Validates reported measures. A non-finite number becomes a missing value with a warning: a script
  * in a short run may divide by zero blocks, and the run is still valid.
  *
+ * @param missing receives the warnings.
  * @throws {ScenarioError} with the name of the first invalid measure.
  */
-function figuresOf(
+function checkFigures(
   given: unknown,
+  call: string,
   taken: ReadonlySet<string>,
-  { what, warn }: { what: string; warn: Warn },
+  missing: string[],
 ): Figures {
   if (given === null || given === undefined) return {};
   if (typeof given !== 'object' || Array.isArray(given)) {
-    throw scenarioError('INVALID_REPORT', { call: what, value: oneLine(given) });
+    throw scenarioError('INVALID_REPORT', { call, value: oneLine(given) });
   }
   const figures: Figures = {};
   for (const [name, value] of Object.entries(given)) {
     if (!OWN_NAME.test(name)) {
-      const pattern = OWN_NAME.source;
-      throw scenarioError('INVALID_MEASURE_NAME', { call: what, name, pattern });
+      throw scenarioError('INVALID_MEASURE_NAME', { call, name, pattern: OWN_NAME.source });
     }
-    if (taken.has(name)) throw scenarioError('MEASURE_EXISTS', { call: what, name });
+    if (taken.has(name)) throw scenarioError('MEASURE_EXISTS', { call, name });
     if (value !== null && typeof value !== 'number') {
-      throw scenarioError('INVALID_MEASURE', { call: what, name, value: oneLine(value) });
+      throw scenarioError('INVALID_MEASURE', { call, name, value: oneLine(value) });
     }
     const isKnown = value === null || Number.isFinite(value);
-    if (!isKnown) warn(`${what}: measure ${name} is ${value}, recorded as missing`);
+    if (!isKnown) missing.push(`${call}: measure ${name} is ${value}, recorded as missing`);
     figures[name] = isKnown ? value : null;
   }
   return figures;

@@ -74,6 +74,9 @@ export interface PlainSchema extends TSchema {
   anyOf?: PlainSchema[];
   items?: PlainSchema;
   properties?: Record<string, PlainSchema>;
+  required?: string[] | undefined;
+  default?: unknown;
+  examples?: unknown[];
   pattern?: string;
   minimum?: number;
   maximum?: number;
@@ -91,7 +94,7 @@ export function findSchema(schema: TSchema, path: readonly string[]): TSchema | 
 }
 
 /** Returns a member's schema. Ignores inherited names such as `constructor`. */
-function memberOf(schema: PlainSchema | undefined, name: string): PlainSchema | undefined {
+export function memberOf(schema: PlainSchema | undefined, name: string): PlainSchema | undefined {
   const { properties = {} } = schema ?? {};
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
