@@ -177,10 +177,13 @@ export async function findDifference(a: Side, b: Side): Promise<RunDifference | 
 }
 
 /** Reads the store of a saved run, and closes it. */
-export async function withRunStore<T>(folder: string, read: (store: Store) => T): Promise<T> {
+export async function withRunStore<T>(
+  folder: string,
+  read: (store: Store) => T | Promise<T>,
+): Promise<T> {
   const store = openRunStore({ folder });
   try {
-    return read(store);
+    return await read(store);
   } finally {
     await store.close();
   }

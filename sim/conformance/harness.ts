@@ -6,11 +6,10 @@ import type { Outcome } from '../../engine/core/state.js';
 import { createVerifier } from '../../engine/crypto/pool.js';
 import { virtualClock } from '../../engine/node/clock.js';
 import { Network } from '../../engine/node/network.js';
-import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { storedLines } from '../../engine/replay/lines.js';
 import type { ReplayedStep } from '../../engine/replay/recompute.js';
 import { replay } from '../../engine/replay/replay.js';
-import { openLmdbStore } from '../../engine/store/lmdb.js';
+import { withRunStore } from '../compare/logs.js';
 import { type Case, Composer, caseLines, NETWORK_ID, parseRequest, START_MS } from './cases.js';
 import type { ExpectedEntry, ExpectedLine, ExpectedOutcome, InputLine } from './format.js';
 
@@ -38,9 +37,8 @@ interface PlayedCase {
 export async function playCase(one: Case): Promise<PlayedCase> {
   const folder = await mkdtemp(join(tmpdir(), 'folkmoot-conformance-'));
   try {
-    const path = join(folder, 'network');
-    const { played, genesis } = await perform(one, path);
-    const steps = await stepsOf(path);
+    const { played, genesis } = await perform(one, join(folder, 'network'));
+    const steps = await stepsOf(folder);
     const input = [{ line: 0, at: START_MS, genesis }, ...played.map((line) => line.input)];
     const last = steps.at(-1)!;
     const { log_digest, digest } = last;
@@ -91,22 +89,15 @@ async function perform({ name, genesis = {} }: Case, path: string) {
 }
 
 /** Recomputes each entry's effects from the log. */
-async function stepsOf(path: string): Promise<ExpectedEntry[]> {
-  const store = openLmdbStore({ path, tables, schemaVersion: SCHEMA_VERSION, readOnly: true });
-  const steps: ExpectedEntry[] = [];
-  try {
-    const lines = storedLines(store, 0, store.meta()!.seq);
-    const { first_divergence } = await replay({
-      lines,
-      stored: store,
-      onStep: (step) => steps.push(entryOf(step)),
-    });
+const stepsOf = (folder: string): Promise<ExpectedEntry[]> =>
+  withRunStore(folder, async (stored) => {
+    const steps: ExpectedEntry[] = [];
+    const lines = storedLines(stored, 0, stored.meta()!.seq);
+    const onStep = (step: ReplayedStep) => void steps.push(entryOf(step));
+    const { first_divergence } = await replay({ lines, stored, onStep });
     if (first_divergence) throw new Error(`replay failed: ${JSON.stringify(first_divergence)}`);
     return steps;
-  } finally {
-    await store.close();
-  }
-}
+  });
 
 function entryOf({ entry, events, changes, digest, log_digest }: ReplayedStep): ExpectedEntry {
   const { seq, at, kind } = entry;

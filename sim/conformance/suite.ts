@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { describeSystemError } from '../../engine/protocol/messages.js';
-import { SCHEMA_VERSION, tables } from '../../engine/protocol/schema/record.js';
 import { UNICODE_VERSION } from '../../engine/protocol/text.js';
 import { storedLines } from '../../engine/replay/lines.js';
 import { printLine } from '../../engine/replay/recompute.js';
-import { openLmdbStore } from '../../engine/store/lmdb.js';
 import { StoreError, storeError } from '../../engine/store/messages.js';
 import type { Store } from '../../engine/store/store.js';
+import { withRunStore } from '../compare/logs.js';
 import { simulate } from '../run/simulate.js';
 import { loadScenario, shippedScenarios } from '../scenario/load.js';
 import { type Case, vectorCases } from './cases.js';
@@ -91,21 +90,12 @@ async function writeLog(out: string, { name, path }: { name: string; path: strin
     const { scenario, folder } = loadScenario(path);
     const run = join(kept, 'run');
     await simulate(scenario, { out: run, ...(folder === undefined ? {} : { folder }) });
-    const stored = join(run, 'network');
-    const store = openLmdbStore({
-      path: stored,
-      tables,
-      schemaVersion: SCHEMA_VERSION,
-      readOnly: true,
-    });
-    try {
+    return await withRunStore(run, async (store) => {
       const { seq, log_digest, digest } = store.meta()!;
       await printLog(store, seq, join(out, 'logs', `${name}.ndjson`));
       const about = scenario.title;
       return { name, kind: 'log' as const, about, lines: seq + 1, log_digest, digest };
-    } finally {
-      await store.close();
-    }
+    });
   } finally {
     await rm(kept, { recursive: true, force: true });
   }

@@ -60,10 +60,6 @@ interface Offered<T> {
 type Pulled<T> = Iterator<T> | AsyncIterator<T>;
 
 class Offer<T extends Job> {
-  readonly #client: EtcdClient;
-  readonly #about: OfferOptions;
-  readonly #options: JobRunnerOptions<T>;
-  readonly #tasks: Pulled<T>;
   readonly #open = new Map<string, Offered<T>>();
   /** Digests of the latest results. */
   readonly #done = new Map<string, { task: T; digest: string }>();
@@ -82,23 +78,19 @@ class Offer<T extends Job> {
   #bytes = 0;
 
   constructor(
-    client: EtcdClient,
-    about: OfferOptions,
-    options: JobRunnerOptions<T>,
-    tasks: Pulled<T>,
+    private readonly client: EtcdClient,
+    private readonly about: OfferOptions,
+    private readonly options: JobRunnerOptions<T>,
+    private readonly tasks: Pulled<T>,
   ) {
-    this.#client = client;
-    this.#about = about;
-    this.#options = options;
-    this.#tasks = tasks;
     this.#workers = new Workers(about.say);
     this.#signal = options.signal ?? new AbortController().signal;
   }
 
   async run(): Promise<void> {
-    const files = this.#about.files ? readFiles(this.#about.files) : [];
+    const files = this.about.files ? readFiles(this.about.files) : [];
     while (!this.#isOver()) {
-      const host = await QueueHost.open(this.#client, this.#signal).catch(ended);
+      const host = await QueueHost.open(this.client, this.#signal).catch(ended);
       if (!host) break;
       try {
         await this.#begin(host, files);
@@ -107,7 +99,7 @@ class Offer<T extends Job> {
         if (!this.#signal.aborted) await this.#compare(host);
       } catch (error) {
         ended(error);
-        if (!this.#isOver()) this.#about.say('etcd lost the queue; offering unfinished runs again');
+        if (!this.#isOver()) this.about.say('etcd lost the queue; offering unfinished runs again');
       } finally {
         await host.close();
       }
@@ -116,7 +108,7 @@ class Offer<T extends Job> {
   }
 
   #isOver(): boolean {
-    if (this.#signal.aborted || this.#failure || this.#options.enough?.()) return true;
+    if (this.#signal.aborted || this.#failure || this.options.enough?.()) return true;
     return this.#exhausted && this.#open.size === 0 && this.#pulled.length === 0;
   }
 
@@ -126,10 +118,10 @@ class Offer<T extends Job> {
     await host.exchange({
       offered: new Map([...this.#open].map(([name, { text }]) => [name, text])),
     });
-    const { title, made, files: named } = this.#about;
+    const { title, made, files: named } = this.about;
     const told = files.map(({ path, sha256, bytes }) => ({ path, sha256, bytes }));
     const scripts = (named?.scripts.length ?? 0) > 0;
-    const limits = toJobLimits(this.#options);
+    const limits = toJobLimits(this.options);
     await host.announce(formatHead({ title, made, limits, scripts, files: told }));
   }
 
@@ -170,7 +162,7 @@ class Offer<T extends Job> {
     if (this.#pulling || this.#exhausted || room <= this.#pulled.length) return;
     const pull = async () => {
       while (this.#pulled.length < room) {
-        const next = await this.#tasks.next();
+        const next = await this.tasks.next();
         if (next.done) {
           this.#exhausted = true;
           return;
@@ -192,7 +184,7 @@ class Offer<T extends Job> {
   async #take(host: QueueHost, name: string, value: Buffer): Promise<void> {
     const offered = this.#open.get(name);
     if (!offered) {
-      this.#about.say(`ignoring a result for an unknown run: ${JSON.stringify(name)}`);
+      this.about.say(`ignoring a result for an unknown run: ${JSON.stringify(name)}`);
       this.#kept.push(name);
       return;
     }
@@ -200,7 +192,7 @@ class Offer<T extends Job> {
     if (!outcome) return this.#strike(host, name, offered);
     this.#open.delete(name);
     this.#bytes -= offered.text.length;
-    await this.#options.onDone(offered.task, outcome);
+    await this.options.onDone(offered.task, outcome);
     this.#kept.push(name);
     if ('result' in outcome) this.#remember(name, offered.task, sha256Hex(value));
   }
@@ -211,7 +203,7 @@ class Offer<T extends Job> {
       throw queueError('INVALID_RESULTS', { run: Number(name), count: STRIKES });
     }
     await host.reject(name);
-    this.#about.say(`invalid result for run ${Number(name)}; offering the run again`);
+    this.about.say(`invalid result for run ${Number(name)}; offering the run again`);
   }
 
   #remember(name: string, task: T, digest: string): void {
@@ -239,7 +231,7 @@ class Offer<T extends Job> {
     const { task, digest: first } = this.#done.get(name)!;
     if (digest === first) return;
     const message = 'two workers stored different results for the same run';
-    this.#options.onDiffers?.(task, message);
+    this.options.onDiffers?.(task, message);
   }
 }
 

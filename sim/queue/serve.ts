@@ -307,7 +307,6 @@ interface Done {
 
 class Results {
   readonly #claims: Pick<QueueClaims, 'storeAll'>;
-  readonly #onStored: (claim: Claim, how: StoreResult) => void;
   #waiting: Done[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -318,10 +317,9 @@ class Results {
 
   constructor(
     claims: Pick<QueueClaims, 'storeAll'>,
-    onStored: (claim: Claim, how: StoreResult) => void,
+    private readonly onStored: (claim: Claim, how: StoreResult) => void,
   ) {
     this.#claims = claims;
-    this.#onStored = onStored;
   }
 
   /** Returns the number of runs to claim at once. */
@@ -359,6 +357,6 @@ class Results {
 
   async #store(some: readonly Done[]): Promise<void> {
     const each = await this.#claims.storeAll(some);
-    for (const [at, how] of each.entries()) this.#onStored(some[at]!.claim, how);
+    for (const [at, how] of each.entries()) this.onStored(some[at]!.claim, how);
   }
 }

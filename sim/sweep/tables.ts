@@ -50,8 +50,14 @@ export function writeTables(
   new CsvFile(path, 'run_groups.csv', groups).finishWith(groupRows(sweep, inGroup, own));
   const summary = ['cell', ...factors, 'measure', ...figures, ...gaps];
   new CsvFile(path, 'summary.csv', summary).finishWith(summaryRows(sweep, names));
-  writeDifferences(path, sweep, names);
-  writeIndices(path, sweep);
+  const { sweep: plan, scenario } = sweep.plan;
+  const baseline = findBaseline(plan, scenario.seed);
+  if (baseline) {
+    const rows = differenceRows(sweep, baseline, names);
+    new CsvFile(path, 'differences.csv', summary).finishWith(rows);
+  }
+  if (plan.design !== 'morris' && plan.design !== 'sobol') return;
+  new CsvFile(path, 'indices.csv', indexColumns).finishWith(indexRows(sweep));
 }
 
 const figures = ['n', 'mean', 'sd', 'low', 'high', 'interval'] as const;
@@ -129,23 +135,13 @@ function* runRows(
     const { number } = cell;
     for (const record of records) {
       each(record, cell);
-      const { replicate, seed, verdict, ended_by, digest, trace_digest } = record;
-      const { measures } = record;
-      const found = [
+      const { replicate, seed, verdict, ended_by, digest, trace_digest, measures } = record;
+      const file = `${plan.keys[number - 1]}-${replicate}.json`;
+      yield [
+        ...[runsBefore + replicate, number, replicate, seed, ...shownValues(cell)],
         ...measureNames.map((name) => measures?.[name] ?? null),
         ...own.run.map((name) => getReported(record, name)),
-      ];
-      const file = `${plan.keys[number - 1]}-${replicate}.json`;
-      const begin = [runsBefore + replicate, number, replicate, seed];
-      yield [
-        ...begin,
-        ...shownValues(cell),
-        ...found,
-        verdict,
-        ended_by,
-        digest,
-        trace_digest,
-        file,
+        ...[verdict, ended_by, digest, trace_digest, file],
       ];
     }
   }
@@ -168,18 +164,9 @@ function* groupRows<T extends string>(
 }
 
 /**
- * Writes each cell's differences from the baseline, paired by replicate. Writes nothing without a
- * baseline. Both runs in a pair use the same seed (common random numbers), so that shared random
- * variation cancels.
+ * Yields each cell's differences from the baseline, paired by replicate. Both runs in a pair use
+ * the same seed (common random numbers), so that shared random variation cancels.
  */
-function writeDifferences(path: string, sweep: FinishedSweep, names: readonly string[]): void {
-  const baseline = findBaseline(sweep.plan.sweep, sweep.plan.scenario.seed);
-  if (!baseline) return;
-  const columns = ['cell', ...factorColumns(sweep.plan), 'measure', ...figures, ...gaps];
-  const rows = differenceRows(sweep, baseline, names);
-  new CsvFile(path, 'differences.csv', columns).finishWith(rows);
-}
-
 function* differenceRows(
   sweep: FinishedSweep,
   baseline: Cell,
@@ -234,13 +221,6 @@ const indexFigures = ['n', 'value', 'low', 'high'] as const;
 const indexGaps = ['missing', 'with_least', 'with_most'] as const;
 const indexColumns = ['response', 'factor', 'index', ...indexFigures, ...indexGaps] as const;
 indexColumns satisfies readonly Column<'indices.csv'>[];
-
-/** Writes each response's indices. Writes nothing for other designs. */
-function writeIndices(path: string, sweep: FinishedSweep): void {
-  const { design } = sweep.plan.sweep;
-  if (design !== 'morris' && design !== 'sobol') return;
-  new CsvFile(path, 'indices.csv', indexColumns).finishWith(indexRows(sweep));
-}
 
 function* indexRows(finished: FinishedSweep): Generator<CsvCell[]> {
   const { sweep, scenario } = finished.plan;

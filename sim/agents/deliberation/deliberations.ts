@@ -152,19 +152,20 @@ export class Deliberations {
         this.#schedule(slot, agent, world, block);
       },
       vote: (agent, world, block, slot) => {
-        const sample = this.#sample(world, block);
-        const seat = this.#seat(sample, agent, world, block);
-        if (seat.end) return inner.vote(agent, world, block, slot);
-        const history = this.#history(agent, world, sample);
-        const call = { agent, world, block, sample, seat, round: this.#roundOf(slot), history };
-        this.#turn({ ...call, seen: latest(history) }, slot, answerer);
+        const stating = this.#stating(agent, world, block);
+        if (stating.seat.end) return inner.vote(agent, world, block, slot);
+        const history = this.#history(agent, world, stating.sample);
+        const call = { ...stating, round: this.#roundOf(slot), history, seen: latest(history) };
+        this.#turn(call, slot, answerer);
       },
-      stating: (agent, world, block, given) => {
-        const sample = this.#sample(world, block);
-        const seat = this.#seat(sample, agent, world, block);
-        return this.#prepare({ agent, world, block, sample, seat }, given);
-      },
+      stating: (agent, world, block, given) =>
+        this.#prepare(this.#stating(agent, world, block), given),
     };
+  }
+
+  #stating(agent: ScriptedAgent, world: World, block: BlockTalk): Stating {
+    const sample = this.#sample(world, block);
+    return { agent, world, block, sample, seat: this.#seat(sample, agent, world, block) };
   }
 
   #sample(world: World, block: BlockTalk): Sample {

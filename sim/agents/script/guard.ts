@@ -51,27 +51,25 @@ function during<T>(one: Call, work: () => T): T {
 
 function refuse({ name, what, advice, always }: Omit<Forbidden, 'holder' | 'key'>): void {
   if (!call && !always) return;
-  const text = `${what}: ${name}; ${advice}`;
-  const misuse = new Error(text);
-  if (!call) {
-    // The caller is code that a script left behind, such as a callback.
-    const from = [...folders].find((folder) => isIn(folder, misuse));
-    if (from !== undefined) throw scenarioError('SCRIPT_FORBIDDEN', { folder: from, detail: text });
-    return;
-  }
-  if (call.folder !== null && !isIn(call.folder, misuse)) return;
-  call.misuse ??= misuse;
-  throw misuse;
+  const misuse = new Error(`${what}: ${name}; ${advice}`);
+  if (isByScript(misuse)) throw misuse;
+  if (call) return;
+  // The caller may be code that a script left behind, such as a callback.
+  const folder = [...folders].find((one) => isIn(one, misuse));
+  if (folder === undefined) return;
+  throw scenarioError('SCRIPT_FORBIDDEN', { folder, detail: misuse.message });
 }
 
-/** Returns true if a script created the promise. Scripts must be synchronous. */
-function promised(): boolean {
-  if (!call) return false;
-  const misuse = new Error('promise created; scripts must be synchronous');
-  if (call.folder !== null && !isIn(call.folder, misuse)) return false;
+/** Returns true if the script in the current call caused an error, and notes the first error. */
+function isByScript(misuse: Error): boolean {
+  if (!call || (call.folder !== null && !isIn(call.folder, misuse))) return false;
   call.misuse ??= misuse;
   return true;
 }
+
+/** Returns true if a script created the promise. Scripts must be synchronous. */
+const promised = (): boolean =>
+  call !== null && isByScript(new Error('promise created; scripts must be synchronous'));
 
 /** Returns true if an error was created by a script in the folder rather than by its packages. */
 function isIn(folder: string, { stack = '' }: Error): boolean {

@@ -395,13 +395,21 @@ type Ask = (
 
 /** @param honest false if the decisions of the strategy are not audited. */
 export function strategyFrom(ask: Ask, honest = true): Strategy {
-  const takeRound = createRounds();
+  /** Numbers of `vote` calls by agent. They live as long as the world remembers the block. */
+  const calls = new WeakMap<BlockTalk, Map<number, number>>();
+  const takeRound = ({ ordinal }: ScriptedAgent, block: BlockTalk): number => {
+    const known = calls.get(block) ?? new Map<number, number>();
+    calls.set(block, known);
+    const round = known.get(ordinal) ?? 0;
+    known.set(ordinal, round + 1);
+    return round;
+  };
   return {
     honest,
     hear: (agent, world, block) =>
       ask('hear', agent, world, { block }) || byPersonality.hear(agent, world, block),
     vote: (agent, world, block, draw) =>
-      ask('vote', agent, world, { block, round: takeRound(agent.ordinal, block), draw }) ||
+      ask('vote', agent, world, { block, round: takeRound(agent, block), draw }) ||
       byPersonality.vote(agent, world, block, draw),
     produce: (agent, world) =>
       ask('produce', agent, world, {}) || byPersonality.produce(agent, world),
@@ -414,20 +422,5 @@ export function strategyFrom(ask: Ask, honest = true): Strategy {
     receive: (agent, world, message) => ask('receive', agent, world, { message }),
     deliberate: (agent, world, block, deliberation) =>
       ask('deliberate', agent, world, { block, draw: deliberation.round, deliberation }),
-  };
-}
-
-/**
- * Returns a function that counts the `vote` calls of each agent for each block. Counts live as long
- * as the world remembers the block.
- */
-function createRounds(): (agent: number, block: BlockTalk) => number {
-  const counts = new WeakMap<BlockTalk, Map<number, number>>();
-  return (agent, block) => {
-    const known = counts.get(block) ?? new Map<number, number>();
-    counts.set(block, known);
-    const round = known.get(agent) ?? 0;
-    known.set(agent, round + 1);
-    return round;
   };
 }
