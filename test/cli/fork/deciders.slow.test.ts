@@ -55,7 +55,7 @@ test('fork: re-runs deciders with --record; why needs --mechanical', async () =>
   const spent = await folkmoot([...what, ...record, '--most-calls', '0']);
   expect([spent.code, spent.stderr]).toEqual([
     16,
-    expect.stringContaining('0 calls (--most-calls)'),
+    expect.stringContaining('--most-calls after 0 calls'),
   ]);
   const forked = await folkmoot([...what, ...record, '--json']);
   expect([forked.code, forked.stderr]).toEqual([0, expect.anything()]);
