@@ -17,9 +17,11 @@ interface SimulatorOptions {
   agents: number;
   /** Blocks of 1,000 agents, signed, verified and durable. */
   mainBlocks: number;
-  /** Agents and blocks of the runs without a log that a compiled event loop repeats. */
-  compared: readonly (readonly [agents: number, blocks: number])[];
+  /** Runs that a compiled event loop repeats. A log is in memory. */
+  compared: readonly Compared[];
 }
+
+type Compared = readonly [agents: number, blocks: number, log: 'log' | 'no log'];
 
 /** Upper limit of a vote of the main job, in 1/R of wall time: 7 s for 70,525 votes, R = 26,000. */
 const ALLOWED_MAIN = 2.6;
@@ -141,14 +143,15 @@ const likeLoop = [
   'social.occasion_ms=3600000',
 ].flatMap((setting) => ['--set', setting]);
 
-/** Counts a run without log, signatures and auditor, in a process of its own. */
-async function runWithoutLog(agents: number, blocks: number): Promise<Counted> {
+/** Counts a run without signatures and auditor, in a process of its own. */
+async function runLikeLoop([agents, blocks, log]: Compared): Promise<Counted> {
+  const kept = log === 'log' ? ['--store', 'memory'] : ['--log', 'none'];
   const size = ['--agents', String(agents), '--blocks', String(blocks)];
   const [command, ...more] = folkmootArguments;
   const args = ['--import', printsCpu, command!, ...more, 'sim', ...size, '--unsigned'];
   const { stdout, stderr } = await execute(
     process.execPath,
-    [...args, '--log', 'none', '--no-audit', '--json', ...likeLoop],
+    [...args, ...kept, '--no-audit', '--json', ...likeLoop],
     { maxBuffer: 2 ** 26 },
   );
   const { measures } = JSON.parse(stdout) as {
@@ -160,7 +163,7 @@ async function runWithoutLog(agents: number, blocks: number): Promise<Counted> {
 
 const LOOP = fileURLToPath(new URL('../../../bench/peers/town.cpp', import.meta.url));
 /** Alternating runs of both programs. */
-const RUNS = 3;
+const RUNS = 5;
 
 /** Compares the CPU time of a vote with that of a compiled event loop, if there is a compiler. */
 async function compareWithLoop(sizes: SimulatorOptions['compared'], r: number): Promise<Row[]> {
@@ -171,11 +174,12 @@ async function compareWithLoop(sizes: SimulatorOptions['compared'], r: number): 
       () => false,
     );
     const rows: Row[] = [];
-    for (const [agents, blocks] of sizes) {
+    for (const size of sizes) {
+      const [agents, blocks, log] = size;
       const own: Counted[] = [];
       const loops: number[] = [];
       for (let run = 0; run < RUNS; run += 1) {
-        own.push(await runWithoutLog(agents, blocks));
+        own.push(await runLikeLoop(size));
         if (!compiled) continue;
         const { stdout } = await execute(loop, [String(agents), String(blocks)]);
         const [votes, , , seconds] = stdout.split(' ').map(Number);
@@ -183,7 +187,7 @@ async function compareWithLoop(sizes: SimulatorOptions['compared'], r: number): 
       }
       const { votes, messages, cpuUs } = own.sort((a, b) => a.cpuUs - b.cpuUs)[RUNS >> 1]!;
       const loopUs = loops.sort((a, b) => a - b)[RUNS >> 1];
-      const of = `${agents.toLocaleString('en-US')} agents, no log`;
+      const of = `${agents.toLocaleString('en-US')} agents, ${log}`;
       const per_s = (votes * 1e6) / cpuUs;
       rows.push(
         {
@@ -214,8 +218,9 @@ export const simulatorCase = defineCase<SimulatorOptions>({
       agents: 10_000,
       mainBlocks: 25,
       compared: [
-        [1_000, 20],
-        [10_000, 3],
+        [1_000, 20, 'no log'],
+        [1_000, 20, 'log'],
+        [10_000, 3, 'no log'],
       ],
     },
     large: {
@@ -224,10 +229,11 @@ export const simulatorCase = defineCase<SimulatorOptions>({
       agents: 100_000,
       mainBlocks: 100,
       compared: [
-        [1_000, 1_200],
-        [10_000, 120],
-        [100_000, 24],
-        [1_000_000, 3],
+        [1_000, 1_200, 'no log'],
+        [1_000, 1_200, 'log'],
+        [10_000, 120, 'no log'],
+        [100_000, 24, 'no log'],
+        [1_000_000, 3, 'no log'],
       ],
     },
   },
