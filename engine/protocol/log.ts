@@ -20,9 +20,6 @@ const BUFFER_BYTES = 64 * 1024;
 
 type Part = string | Uint8Array;
 
-/** Limit of the lengths in an entry, and of its numbers and kind. */
-const HEAD_BYTES = 256;
-
 let lastTime = { at: 0, text: '0' };
 
 /** Formats an integer above 2^31, which takes three times as long as a smaller one. */
@@ -46,16 +43,13 @@ class FrameWriter {
 
   /** Returns a view of two digests and the frame of the parts after them. */
   write(first: Uint8Array, second: Uint8Array, parts: readonly Part[]): Uint8Array {
-    // A UTF-16 unit takes at most three bytes in UTF-8.
-    let bytes = 0;
-    for (const part of parts) bytes += LENGTH_BYTES + 3 * part.length;
-    const begin = this.#begin(first, second, bytes);
+    const begin = this.#begin(first, second, parts);
     for (const part of parts) this.#append(part);
     return this.#since(begin);
   }
 
   /**
-   * Returns what `write` returns for an entry. Writes an ASCII entry in one native call, because a
+   * Returns what `write` returns for an entry. Writes ASCII texts in one native call, because a
    * call takes as long as 300 bytes. Results are written one by one instead: writing a text makes
    * it flat for its later readers.
    */
@@ -63,29 +57,17 @@ class FrameWriter {
     const { seq, kind, public_key, target, timestamp, signature, body } = entry;
     const number = `${seq}`;
     const at = formatTime(entry.at);
-    const texts = public_key.length + target.length + timestamp.length + signature.length;
-    const begin = this.#begin(first, second, HEAD_BYTES + 3 * (texts + body.length));
-    const head =
-      GAP + number + GAP + at + GAP + kind + GAP + public_key + GAP + target + GAP + timestamp;
-    const isText = typeof body === 'string';
-    const all = isText ? `${head}${GAP}${signature}${GAP}${body}` : `${head}${GAP}${signature}`;
-    const start = this.#end;
-    if (this.#buffer.write(all, start) === all.length) {
-      this.#measure(number.length);
-      this.#measure(at.length);
-      this.#measure(kind.length);
-      this.#measure(public_key.length);
-      this.#measure(target.length);
-      this.#measure(timestamp.length);
-      this.#measure(signature.length);
-      if (isText) this.#measure(body.length);
-    } else {
-      for (const text of [number, at, kind, public_key, target, timestamp, signature]) {
-        this.#append(text);
-      }
-      if (isText) this.#append(body);
+    const parts = [number, at, kind, public_key, target, timestamp, signature, body];
+    const begin = this.#begin(first, second, parts);
+    // One expression: V8 writes such a text faster than one that a loop puts together.
+    const head = `${GAP}${number}${GAP}${at}${GAP}${kind}${GAP}${public_key}${GAP}${target}`;
+    const texts = `${head}${GAP}${timestamp}${GAP}${signature}`;
+    const all = typeof body === 'string' ? `${texts}${GAP}${body}` : texts;
+    const isAscii = this.#buffer.write(all, this.#end) === all.length;
+    for (const part of parts) {
+      if (isAscii && typeof part === 'string') this.#measure(part.length);
+      else this.#append(part);
     }
-    if (!isText) this.#append(body);
     return this.#since(begin);
   }
 
@@ -93,9 +75,13 @@ class FrameWriter {
     return new Uint8Array(this.#buffer.buffer, begin, this.#end - begin);
   }
 
-  /** Makes room for the digests and for `bytes`, and writes the digests. Returns the start. */
-  #begin(first: Uint8Array, second: Uint8Array, most: number): number {
-    const bytes = STORED_HEAD + most;
+  /** Makes room for a frame and writes the digests before it. Returns the start. */
+  #begin(first: Uint8Array, second: Uint8Array, parts: readonly Part[]): number {
+    let bytes = STORED_HEAD;
+    // A UTF-16 unit takes at most three bytes in UTF-8.
+    for (const part of parts) {
+      bytes += LENGTH_BYTES + (typeof part === 'string' ? 3 * part.length : part.length);
+    }
     if (!this.keeps) this.#end = 0;
     if (this.#end + bytes > this.#buffer.length) {
       this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, BUFFER_BYTES));
