@@ -90,12 +90,13 @@ async function check(files: string[], { scripts }: { scripts: boolean }): Promis
       }
       const problems = scripts ? await typeProblems(file, programs, folder) : [];
       if (scripts) await assertScripts(programs, folder);
-      if (problems.length > 0) throw new ScenarioError(problems.join('\n'));
+      if (problems.length > 0) {
+        throw Object.assign(new ScenarioError(problems.join('\n')), { lines: problems });
+      }
       writeStdout(`ok ${file}: ${scenario.title} (${scenario.population} agents)`);
     } catch (error) {
       if (!(error instanceof ScenarioError)) throw error;
-      const { message } = error;
-      for (const line of message.split('\n')) {
+      for (const line of error.lines ?? [error.message]) {
         writeStdout(`bad ${line.startsWith(file) ? '' : `${file}: `}${line}`);
       }
       setExitCode(exitCodes.usage);

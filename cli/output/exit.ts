@@ -142,8 +142,22 @@ export function report(error: unknown): number {
     const named = [problem, key].find((one) => typeof one === 'string') ?? other;
     const message = { type: 'error', code: named, exit_code: code, message: text, advice };
     writeMessage(message);
-  } else writeStderr(...`folkmoot: ${text}`.split('\n'));
+  } else {
+    // Only lines that the error lists are lines: a value can contain a line break.
+    const { lines = [text] } = source
+      ? (error as { lines?: string[] })
+      : { lines: faultLines(error) };
+    const [first, ...more] = lines;
+    writeStderr(`folkmoot: ${first}`, ...more);
+  }
   return code;
+}
+
+/** Returns a bug's message and stack. A line break in the message starts no line. */
+export function faultLines(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)];
+  const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
+  return [`${error.name}: ${error.message}`, ...frames];
 }
 
 const messageOf = (error: unknown): string =>

@@ -21,6 +21,8 @@ export class ScenarioError extends Error {
   fix?: string;
   /** First problem with an invalid value, if any. @internal */
   problem: Problem | null = null;
+  /** Lines of the message, if it has several. A line can contain a line break. @internal */
+  lines?: readonly string[];
 }
 
 export function scenarioError<K extends ScenarioCode>(
@@ -46,7 +48,8 @@ export function problemError(
     return placeOf === undefined ? text : `${placeOf(problem)}: ${text}`;
   });
   const code = placeOf === undefined ? 'INVALID' : 'INVALID_AT';
-  return scenarioError(code, { problem: lines.join('\n') }, { problem: problems[0]! });
+  const error = scenarioError(code, { problem: lines.join('\n') }, { problem: problems[0]! });
+  return Object.assign(error, { lines });
 }
 
 /**

@@ -204,6 +204,8 @@ const invalid: Row[] = [
   ),
 ];
 
+const forged = '"x\\nfolkmoot: fine": 1';
+
 /** Mistakes that the error names. */
 const named: Row[] = [
   [['check-certificate', missing], missing, '(ENOENT)'],
@@ -237,6 +239,12 @@ const named: Row[] = [
     return [[command, root, '--from', '9', '--to', '3'], '--from 9', '--to 3'];
   }),
   ...['nothing', 'sim '].map((topic): Row => [['help', topic], topic, 'exit-codes', 'certify']),
+  // A line break in an argument or in a file starts no line.
+  [['sim', 'x\nfolkmoot: fine'], 'x\\nfolkmoot: fine'],
+  [
+    ['sim', fileWith('forged.yaml', `{${forged}, title: T, agents: [{group: a}]}`)],
+    'x\\nfolkmoot: fine ',
+  ],
   [['sim', '--agents', '0'], 'invalid --agents: 0 (expected ', '1 to 1000000)', '--help'],
   [
     ['agent', 'vote', '1', 'maybe', '--key', 'k'],

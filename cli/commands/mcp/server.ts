@@ -21,7 +21,7 @@ import {
   UnreachableError,
 } from '../../../api/client/index.js';
 import { isHash } from '../../../engine/protocol/text.js';
-import type { StopSignal } from '../../output/exit.js';
+import { faultLines, type StopSignal } from '../../output/exit.js';
 import { flushStdout, writeStderr } from '../../output/output.js';
 import { packageVersion } from '../../output/provenance.js';
 import { type ActingAgents, unknownNames } from './acting-agents.js';
@@ -372,9 +372,8 @@ const MOST_LOGGED = 2_000;
 
 /** Logs an internal error for the operator. The model receives no details. */
 export function reportFault(error: unknown): void {
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  const lines = text.slice(0, MOST_LOGGED).split('\n');
-  writeStderr(...`folkmoot mcp: ${lines.map(escapeInvisible).join('\n')}`.split('\n'));
+  const lines = faultLines(error).map((line) => escapeInvisible(line.slice(0, MOST_LOGGED)));
+  writeStderr(`folkmoot mcp: ${lines[0]}`, ...lines.slice(1));
 }
 
 /** Limit in bytes, enough for a message with the largest image in base64. */
