@@ -15,8 +15,7 @@ import * as signer from '../support/service/signer.js';
 
 /** Registers an SDK until the end of the test. */
 function register(processor: SpanProcessor): void {
-  const provider = new BasicTracerProvider({ spanProcessors: [processor] });
-  trace.setGlobalTracerProvider(provider);
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [processor] }));
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
   onTestFinished(() => {
     trace.disable();
@@ -79,10 +78,8 @@ test('traces: a refusal has its reason, and ends the steps', async () => {
   const there = await world({ server: { traces: true } });
   const ada = await there.join('Ada');
   exporter.reset();
-  const vote = signer.vote(ada, { block_hash: 'ab'.repeat(32) });
-  const { status, error } = await there.send(vote);
-  const spans = exporter.getFinishedSpans();
-  const server = spans.at(-1)!;
+  const { status, error } = await there.send(signer.vote(ada, { block_hash: 'ab'.repeat(32) }));
+  const server = exporter.getFinishedSpans().at(-1)!;
   expect(server.attributes).toMatchObject({
     'http.response.status_code': status,
     'folkmoot.refusal': error.details.reason,

@@ -21,8 +21,7 @@ test('usage: an invalid variable is named with its value', async () => {
 });
 
 test('help: help sim equals sim --help, and an unknown topic is a usage error', async () => {
-  const help = await runCommand(['help', 'sim']);
-  expect(help).toEqual(await runCommand(['sim', '--help']));
+  expect(await runCommand(['help', 'sim'])).toEqual(await runCommand(['sim', '--help']));
   const unknown = await runCommand(['help', 'nope']);
   expect(unknown).toMatchObject({ code: 2, stdout: '' });
   expect(linesOf(unknown.stderr)).toEqual([expect.stringContaining('nope')]);

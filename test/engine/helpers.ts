@@ -127,8 +127,7 @@ export class Population {
   ): Promise<Citizen> {
     const citizen = citizenOf(this.key());
     const registration = { personality: 'neutral', name: 'someone', capabilities, ...fields };
-    const outcome = await this.submit(composeRegister(citizen, this.stamp(), registration));
-    answerOf<'register'>(outcome);
+    answerOf<'register'>(await this.submit(composeRegister(citizen, this.stamp(), registration)));
     this.citizens.push(citizen);
     return citizen;
   }

@@ -28,8 +28,7 @@ test('partition: cuts off both directions, and then heals', async () => {
 
 test('partition out: agents hear of blocks, and their votes are lost', async () => {
   const lived = await faulty({ kind: 'partition', direction: 'out' });
-  const sent = sentBy(lived, 'hit', 'vote').filter(({ ms }) => inside(ms));
-  expect(sent).toHaveLength(4);
+  expect(sentBy(lived, 'hit', 'vote').filter(({ ms }) => inside(ms))).toHaveLength(4);
   expect(votedMs(votesOf(lived, 'hit')).filter(inside)).toEqual([]);
   expect(lived.result.measures.messages_lost).toBeGreaterThanOrEqual(4);
 });
@@ -49,8 +48,7 @@ test('partition in: agents hear nothing new, and their votes arrive', async () =
 });
 
 test('crash: agents send nothing, and restart at the end', async () => {
-  const lived = await faulty({ kind: 'crash' });
-  const votes = sentBy(lived, 'hit', 'vote');
+  const votes = sentBy(await faulty({ kind: 'crash' }), 'hit', 'vote');
   expect(votes.filter(({ ms }) => inside(ms))).toEqual([]);
   expect(votes.filter(({ ms }) => ms >= 18_000).length).toBeGreaterThanOrEqual(4 * 4);
 });

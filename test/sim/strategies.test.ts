@@ -44,8 +44,7 @@ test('silent: never votes, and bft stops when a third of the electors are silent
 test('equivocator: votes both ways; the first vote counts, the second is evidence', async () => {
   const two = { group: 'two', count: 3, strategy: { kind: 'equivocator', gap_ms: 50 } };
   const sections = { consensus: { policy: 'bft', dormant_after: 0 } };
-  const waiting = { ...honest, traits: slow };
-  const lived = await live([waiting, two], sections);
+  const lived = await live([{ ...honest, traits: slow }, two], sections);
   const ways = new Map<string, Set<unknown>>();
   for (const { publicKey, body } of sentBy(lived, 'two', 'vote')) {
     const name = `${publicKey} ${body.block_hash}`;

@@ -136,8 +136,7 @@ export async function makeRoom({ members }: TestEtcd, client: EtcdClient): Promi
 export async function ready(endpoints: readonly string[], tls?: EtcdOptions['tls']): Promise<void> {
   const client = new EtcdClient({ endpoints, ...(tls ? { tls } : {}) });
   const led = async () => {
-    const found = await client.status();
-    return found.every((one) => one.problem === null && one.leader !== '0');
+    return (await client.status()).every((one) => one.problem === null && one.leader !== '0');
   };
   try {
     await expect.poll(led).toBe(true);

@@ -39,8 +39,7 @@ test('openapi: passes all recommended lint rules', async () => {
   const rules = { 'no-path-trailing-slash': 'off' } as const;
   const config = await createConfig({ extends: ['recommended'], rules });
   const problems = await lintFromString({ source: JSON.stringify(openapi), config });
-  const lines = problems.map((p) => `${p.ruleId}: ${p.message} ${p.location[0]?.pointer}`);
-  expect(lines).toEqual([]);
+  expect(problems.map((p) => `${p.ruleId}: ${p.message} ${p.location[0]?.pointer}`)).toEqual([]);
 });
 
 test('asyncapi: parses without problems', async () => {

@@ -123,8 +123,7 @@ async function expectUnchanged(scene: Scene, request: Request): Promise<Answer> 
 describe.each(kinds)('$name', ({ name, good, prefix, others }) => {
   test('tampered: answers 401 MISMATCH with an explanation, and changes nothing', async () => {
     const scene = await begin();
-    const by = signerOf(name, scene);
-    const request = good(scene, tampering(by), stamp());
+    const request = good(scene, tampering(signerOf(name, scene)), stamp());
     const answer = await expectUnchanged(scene, request);
     expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
     expect(answer.headers.get('www-authenticate')).toBe('AgentSig realm="agentnet"');
@@ -213,8 +212,7 @@ check('transaction: tampered, or for another network: answers 401', async (scene
   const fields = { parent_hash: GENESIS_HASH, transactions: [elsewhere] };
   const requests = [await proposalOf(scene, tampering(scene.bob)), propose(scene.ada, fields)];
   for (const request of requests) {
-    const answer = await expectUnchanged(scene, request);
-    expectError(answer, 401, 'INVALID_SIGNATURE', 'MISMATCH');
+    expectError(await expectUnchanged(scene, request), 401, 'INVALID_SIGNATURE', 'MISMATCH');
   }
 });
 
@@ -227,13 +225,11 @@ test('transaction: replayed in a later block once final: answers 409 DUPLICATE_T
   for (const by of [ada, bob, eve]) await there.vote(by, String(block_hash));
   const { transactions } = JSON.parse(String(request.body));
   const again = propose(eve, { parent_hash: block_hash, transactions });
-  const answer = await expectUnchanged(scene, again);
-  expectError(answer, 409, 'INVALID_REQUEST', 'DUPLICATE_TX');
+  expectError(await expectUnchanged(scene, again), 409, 'INVALID_REQUEST', 'DUPLICATE_TX');
 });
 
 check('debug/ws: hides a connection from a request signed as another kind', async (scene) => {
-  const live = await scene.there.listen(scene.ada);
-  const id = String(live.received[0]!.data.connection_id);
+  const id = String((await scene.there.listen(scene.ada)).received[0]!.data.connection_id);
   await scene.there.do(debugSocket(scene.ada, id), 200);
   for (const other of ALL.filter((name) => name !== 'http')) {
     const by = mistaking(scene.ada, 'agentnet-v1-http\n', other);

@@ -178,13 +178,11 @@ check('early: lets two proposals of a producer wait, and refuses the next', asyn
   expectError(await there.send(more('third')), 409, 'INVALID_REQUEST', 'STALE_PARENT');
   await there.vote(ada, parent);
   await there.vote(bob, parent);
-  const ends = [await answer, await second].map(({ status }) => status).sort();
-  expect(ends).toEqual([201, 409]);
+  expect([await answer, await second].map(({ status }) => status).sort()).toEqual([201, 409]);
 });
 
 test('early: ends the wait at the deadline of the parent', async () => {
-  const there = await world({ genesis: { voting_period_ms: 1_000 } });
-  const { answer } = await early(there);
+  const { answer } = await early(await world({ genesis: { voting_period_ms: 1_000 } }));
   expectError(await answer, 409, 'INVALID_REQUEST', 'STALE_PARENT');
 });
 

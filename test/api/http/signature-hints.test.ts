@@ -61,8 +61,7 @@ describe.each(oneTransport)('hints over %s', (transport) => {
     expect(await messageFor('X-Timestamp', '2026-01-01 00:00:00Z')).toContain('write T');
     const both = await messageFor('X-Timestamp', '2026-01-01 00:00:00.5+0530');
     expect(both).toMatch(/write T .* and write \+05:30/);
-    const late = await messageFor('X-Timestamp', '2026-02-30 00:00:00Z');
-    expect(late).not.toContain('write');
+    expect(await messageFor('X-Timestamp', '2026-02-30 00:00:00Z')).not.toContain('write');
     const voted = await there.send(vote(ada, { block_hash: HASH }, '2026-01-01 00:00:00Z'));
     expect(voted.error.message).toContain('write T');
   });

@@ -122,21 +122,18 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
 
   test('a compressed body: is refused with 415, without a body it does not matter', async () => {
     const there = await begin();
-    const ada = await there.join('Ada');
-    const good = status(ada, { status: 'inactive' });
+    const good = status(await there.join('Ada'), { status: 'inactive' });
     const send = (coding: string) =>
       there.send({ ...good, headers: { ...good.headers, 'Content-Encoding': coding } });
     for (const coding of ['gzip', 'br', 'GZIP, identity']) {
       expectError(await send(coding), 415, 'INVALID_REQUEST', 'MEDIA_TYPE');
     }
     expectSuccess(await send('identity'), 200);
-    const read = await there.get('/api/v1/network/state', { 'Content-Encoding': 'gzip' });
-    expectSuccess(read, 200);
+    expectSuccess(await there.get('/api/v1/network/state', { 'Content-Encoding': 'gzip' }), 200);
   });
 
   check('a form: lists unknown fields', async (there) => {
-    const ada = await there.join('Ada');
-    const good = meme(ada, { file: 'gm' });
+    const good = meme(await there.join('Ada'), { file: 'gm' });
     const signature = /name="signature"\r\n\r\n([0-9a-f]+)/.exec(
       Buffer.from(good.body).toString(),
     )![1]!;
@@ -189,8 +186,7 @@ describe.each(oneTransport)('unknown names over %s', (transport) => {
   });
 
   check('WebSocket: lists unknown members in acknowledgements and refusals', async (there) => {
-    const ada = await there.join('Ada');
-    const live = await there.listen(ada);
+    const live = await there.listen(await there.join('Ada'));
     live.send({ type: 'subscribe', topics: ['blocks'], snce: { epoch: 'a', seq: 1 } });
     expect((await live.until('subscribed')).data).toMatchObject({ unknown: ['/snce'] });
     live.send({ type: 'subscribe', topic: ['blocks'] });
@@ -245,8 +241,7 @@ test('unknown members: allow exactly 512 bytes of any values', () => {
       // Sends as much as fits, then one byte more.
       const rest = 512 - all - bytesOf('filling', '');
       if (rest < 0) return;
-      const full = { ...body, filling: 'x'.repeat(rest) };
-      expect(unknownMembers('status', full).refusal).toBe(null);
+      expect(unknownMembers('status', { ...body, filling: 'x'.repeat(rest) }).refusal).toBe(null);
       const more = { ...body, filling: 'x'.repeat(rest + 1) };
       expect(unknownMembers('status', more).refusal?.pointer).toBe('/filling');
     }),
@@ -261,8 +256,7 @@ test.each(oneTransport)('unknown members over %s: refuses one too many', async (
   const far = await there.send(status(ada, { ...BAD, a: 1, 'b/c': 'x'.repeat(600) }));
   expectError(far, 400, 'INVALID_REQUEST', 'SCHEMA');
   expect(far.error.details.pointer).toBe('/b~1c');
-  const one = transaction(ada, await there.networkId(), 'pay');
-  const padded = { ...one, note: 'x'.repeat(200) };
+  const padded = { ...transaction(ada, await there.networkId(), 'pay'), note: 'x'.repeat(200) };
   const send = (transactions: unknown[]) =>
     there.send(propose(ada, { parent_hash: GENESIS_HASH, transactions }));
   const deep = await send([padded, padded, padded]);
@@ -291,8 +285,7 @@ test.each([
   ['{}', 'SCHEMA'],
   [JSON.stringify({ method: 'POST', target: '/x', headers: { a: 1 }, body: '' }), 'SCHEMA'],
 ])('verify: answers %s with 400 %s', async (body, reason) => {
-  const there = await world();
-  expectError(await there.send(asking(body)), 400, 'INVALID_REQUEST', reason);
+  expectError(await (await world()).send(asking(body)), 400, 'INVALID_REQUEST', reason);
 });
 
 test('verify: answers a request that needs no signature with 404', async () => {

@@ -180,8 +180,7 @@ test('vote and discuss: cost nothing after the block closed', async () => {
   const { there, at, pass } = scene;
   const ada = await scene.join('Ada', { capabilities: ['validator', 'producer'] });
   const bob = await scene.join('Bob', { capabilities: ['validator'] });
-  const answer = await proposed(scene, ada);
-  const { block_hash } = answer.data;
+  const { block_hash } = (await proposed(scene, ada)).data;
   await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));
   for (let late = 0; late < 30; late += 1) {
     expectError(
@@ -194,8 +193,7 @@ test('vote and discuss: cost nothing after the block closed', async () => {
     expectError(await there.send(said), 409, 'INVALID_REQUEST', 'VOTING_CLOSED');
     pass(1);
   }
-  const next = await proposed(scene, ada);
-  const { block_hash: open } = next.data;
+  const { block_hash: open } = (await proposed(scene, ada)).data;
   const counted = await there.send(vote(bob, { block_hash: open }, at()));
   expect([counted.status, counted.headers.get('ratelimit')]).toEqual([201, '"vote";r=9;t=60']);
 });
@@ -205,8 +203,7 @@ test('vote: counts as a read of the address after the block closed', async () =>
   const { there, at } = scene;
   const ada = await scene.join('Ada', { capabilities: ['validator', 'producer'] });
   await scene.join('Bob', { capabilities: ['validator'] });
-  const answer = await proposed(scene, ada);
-  const { block_hash } = answer.data;
+  const { block_hash } = (await proposed(scene, ada)).data;
   await there.do(vote(ada, { block_hash, decision: 'reject' }, at()));
   const bob = agentOf('Bob');
   for (let late = 0; late < 600; late += 1) await there.send(vote(bob, { block_hash }, at()));

@@ -84,8 +84,7 @@ describe.each(oneTransport)('budgets over %s', (transport) => {
     await there.do(meme(ada, { file: file('a') }, at()));
     const { head_hash: parent_hash } = await there.read('/api/v1/network/state');
     const meme_content = { type: 'text', content: 'x'.repeat(1_500), tags: [] };
-    const large = propose(ada, { parent_hash, meme_content }, at());
-    const over = await there.send(large);
+    const over = await there.send(propose(ada, { parent_hash, meme_content }, at()));
     expect(over.error.details).toMatchObject({ limit: 'day_bytes', quota: 5_000 });
     expect(over.headers.get('ratelimit-policy')).toBe('"day_bytes";q=5000;w=86400');
     await there.do(status(ada, { status: 'active' }, ada.agentId, at()), 200);

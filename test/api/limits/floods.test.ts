@@ -128,8 +128,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
   });
 
   test('replayed signatures: exempt no address from the limit', async () => {
-    const proxy = { trustedProxies: ['127.0.0.1'] };
-    const scene = await begin(transport, { server: proxy });
+    const scene = await begin(transport, { server: { trustedProxies: ['127.0.0.1'] } });
     const { there, at, pass } = scene;
     const from = (address: string, { headers, ...request }: Request): Request => ({
       ...request,
@@ -182,8 +181,7 @@ describe.each(oneTransport)('floods over %s', (transport) => {
 
   test('many keys claimed from one address: share one quota', async () => {
     const scene = await begin(transport);
-    const names = many(3, (index) => `Agent ${index}`);
-    const agents = await join(scene, ...names, 'Ada');
+    const agents = await join(scene, ...many(3, (index) => `Agent ${index}`), 'Ada');
     const ada = agents.at(-1)!;
     const { there, at, pass } = scene;
     pass(DAY_MS);

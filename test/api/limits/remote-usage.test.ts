@@ -23,8 +23,7 @@ const vote = (number: number) =>
 
 /** Creates one server's counters. */
 function door(now: () => number) {
-  const figures = resolveLimits('spec', { vote: QUOTA });
-  const limits = new Limits('spec', figures, now);
+  const limits = new Limits('spec', resolveLimits('spec', { vote: QUOTA }), now);
   const charged = new ChargedSignatures(now());
   const blocks = new BlockShare(10, now);
   const count = countRemoteUsage({ limits, charged, blocks });

@@ -46,8 +46,7 @@ test('board: keeps a waiting reader, however rare updates are', async () => {
 });
 
 test('board: repeats the same version after twenty seconds without an update', async () => {
-  const board = new Board(shown);
-  const next = board.read(1, here) as Promise<string>;
+  const next = new Board(shown).read(1, here) as Promise<string>;
   vi.advanceTimersByTime(20_000);
   expect(versionIn(await next)).toBe(1);
 });

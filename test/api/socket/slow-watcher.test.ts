@@ -73,8 +73,7 @@ test('watch: queues nothing for a slow watcher, reports the gap, and continues',
     const made = watchers.frames;
     const me = { personality: 'lawful', name: 'Ada', capabilities: ['validator'] as const };
     const request = composeRegister(signatory(generateKeyPair()), new Date().toISOString(), me);
-    const outcome = await network.submit(await network.verify(request));
-    expect(outcome.result).toBe('accepted');
+    expect((await network.submit(await network.verify(request))).result).toBe('accepted');
     while (watchers.frames === made && faults.length === 0) {
       vi.advanceTimersByTime(EVERY_MS);
       await setImmediate();

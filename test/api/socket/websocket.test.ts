@@ -129,8 +129,7 @@ describe.each(transports)('websocket over %s', (transport) => {
     expect(types.filter((type) => type === 'auth_ok')).toHaveLength(10);
     const settled = await Promise.all(ten.map((live) => live.settled().catch(() => null)));
     expect(settled).toHaveLength(10);
-    const ended = ten.filter(({ socket }) => socket.readyState === socket.CLOSED);
-    expect(ended).toHaveLength(6);
+    expect(ten.filter(({ socket }) => socket.readyState === socket.CLOSED)).toHaveLength(6);
   });
 
   test('malformed: gives an error twice, and closes with 4400 the third time', async () => {
@@ -336,8 +335,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
   });
 
   check('since: is allowed only in the first subscribe', async (there) => {
-    const ada = await there.join('Ada');
-    const live = await there.listen(ada, ['blocks']);
+    const live = await there.listen(await there.join('Ada'), ['blocks']);
     const { epoch } = await there.read('/api/v1/meta');
     live.send({ type: 'subscribe', topics: ['network'], since: { epoch, seq: 0 } });
     expect(await live.next()).toMatchObject({ type: 'error', error: { code: 'INVALID_REQUEST' } });
@@ -345,8 +343,7 @@ describe.each(oneTransport)('resume over %s', (transport) => {
   });
 
   check('since: is still allowed after a refused subscribe', async (there) => {
-    const ada = await there.join('Ada');
-    const live = await there.listen(ada);
+    const live = await there.listen(await there.join('Ada'));
     const { epoch } = await there.read('/api/v1/meta');
     live.send({ type: 'subscribe', topics: ['weather'], since: { epoch, seq: 0 } });
     expect((await live.next()).type).toBe('error');
@@ -432,8 +429,7 @@ describe.each(oneTransport)('socket limits over %s', (transport) => {
   });
 
   check('auth: a refused message may be sent again', async (there) => {
-    const ada = await there.join('Ada');
-    const good = auth(ada);
+    const good = auth(await there.join('Ada'));
     const bad = await connect(there.wsUrl);
     bad.send({ ...good, signature: auth(agentOf('Eve')).signature });
     expect((await bad.closed).code).toBe(4401);

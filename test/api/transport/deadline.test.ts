@@ -68,8 +68,7 @@ describe.each(transports)('deadlines over %s', (transport) => {
     const clock = virtualClock(Date.now());
     const there = await world({ transport, clock });
     const ada = await there.join('Ada');
-    const block = await there.propose(ada);
-    const request = discuss(ada, { block_hash: block });
+    const request = discuss(ada, { block_hash: await there.propose(ada) });
     const { method, path, headers, body } = request;
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     const size = Buffer.byteLength(body as string);

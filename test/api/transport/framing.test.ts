@@ -132,8 +132,7 @@ describe.each(transports)('framing over %s', (transport) => {
     const { there, smuggled, unharmed } = await begin();
     const found = await Promise.all(
       endless.map(async ([name, head, rest]) => {
-        const received = await receive(there.url, `${start}${head}${rest}${smuggled}`);
-        return [name, received] as const;
+        return [name, await receive(there.url, `${start}${head}${rest}${smuggled}`)] as const;
       }),
     );
     for (const [name, received] of found) {

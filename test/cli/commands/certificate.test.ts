@@ -78,8 +78,7 @@ test('check-certificate: exits with code 12 for an invalid certificate', async (
 test('certify: exits with code 2 for a network without signatures', async () => {
   const unsigned = join(folder, 'unsigned');
   await simJson('--agents', '20', '--blocks', '2', '--unsigned', '--out', unsigned);
-  const lines = await logLines(unsigned);
-  const vote = lines.find(({ kind }) => kind === 'vote')!;
+  const vote = (await logLines(unsigned)).find(({ kind }) => kind === 'vote')!;
   const { block_hash } = bodyOf<{ block_hash: string }>(vote.body);
   const ended = await runCommand(['certify', unsigned, block_hash]);
   expect([ended.code, ended.stdout]).toEqual([2, '']);

@@ -103,8 +103,7 @@ test('events: CSV has the same columns and cells, one line per event', async () 
 
 test('events: selects by type, agent and number; a type has only its columns', async () => {
   const votes = events.filter(({ type }) => type === 'block_validation');
-  const file = await fileOf('votes.parquet', '--type', 'block_validation');
-  const rows = await rowsOf(file);
+  const rows = await rowsOf(await fileOf('votes.parquet', '--type', 'block_validation'));
   expect(rows).toHaveLength(votes.length);
   expect(Object.keys(rows[0]!)).toEqual([
     ...['seq', 'type', 'timestamp', 'agent', 'block_hash', 'validator_id'],
@@ -124,8 +123,7 @@ test('events: a range beyond the end names the last event and writes an empty ta
   const { code, stdout, stderr } = await folkmoot(['events', run, '--from', String(count + 5)]);
   expect([code, stdout]).toEqual([0, '']);
   expect(stderr).toMatch(new RegExp(`\\b${count}\\b`));
-  const file = await fileOf('none.parquet', '--from', String(count + 5));
-  expect(await rowsOf(file)).toEqual([]);
+  expect(await rowsOf(await fileOf('none.parquet', '--from', String(count + 5)))).toEqual([]);
 });
 
 test('events: an archived folder gives the same lines', async () => {

@@ -44,6 +44,5 @@ test('keygen: draws a new key pair each time', async () => {
   const draw = async () => JSON.parse(await keygen('--json')) as Key;
   const [one, other] = await Promise.all([draw(), draw()]);
   expect(one.private_key).not.toBe(other.private_key);
-  const made = keyPairFromSeed(Buffer.from(one.private_key, 'hex'));
-  expect(made.publicKeyHex).toBe(one.public_key);
+  expect(keyPairFromSeed(Buffer.from(one.private_key, 'hex')).publicKeyHex).toBe(one.public_key);
 });

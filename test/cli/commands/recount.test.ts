@@ -209,8 +209,7 @@ test('recount: counts election data under several rules', async () => {
       .replace('ORDERS: 4', 'ORDERS: 2')
       .replace(/^42[\s\S]*$/m, '2: 1\n1: 2\n'),
   );
-  const close = await recount(file, '--rule', 'plurality');
-  expect(close.blocks[0]!.rules[0]!.pivotal).toEqual([]);
+  expect((await recount(file, '--rule', 'plurality')).blocks[0]!.rules[0]!.pivotal).toEqual([]);
   const turnout = ['--parameter', 'turnout_bps=10000'];
   const all = await recount(file, '--rule', 'plurality', ...turnout);
   expect(all.blocks[0]!.rules[0]!.pivotal).toMatchObject([

@@ -32,8 +32,7 @@ test.each(transports)('serve: prints, serves and stops, %s', async (transport) =
   for (const path of ['/healthz', '/readyz']) {
     expect((await world.get(path)).data).toEqual({ status: 'ok' });
   }
-  const ada = await world.join('Ada');
-  const live = await world.listen(ada, ['network']);
+  const live = await world.listen(await world.join('Ada'), ['network']);
   const metrics = await world.get('/metrics');
   expect(metrics.headers.get('content-type')).toMatch(/^text\/plain/);
   expect(metrics.text).toMatch(/^folkmoot_ws_connections 1$/m);

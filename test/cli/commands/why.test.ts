@@ -86,8 +86,7 @@ test.each([
 
 test('replay: an option beyond the end of a printed log names the last entry', async () => {
   const file = join(temporaryFolder(), 'run.ndjson');
-  const printed = await runCommand(['log', run]);
-  writeFileSync(file, printed.stdout);
+  writeFileSync(file, (await runCommand(['log', run])).stdout);
   const { code, stderr } = await runCommand(['replay', file, '--to', '999999']);
   expect([code, stderr]).toEqual([0, expect.stringMatching(/--to 999999 .*last entry: [1-9]\d*/)]);
 });

@@ -40,15 +40,13 @@ test('fork: prints the change, verifies the prefix, and compares', async () => {
   const { log_digest } = JSON.parse(rerun.stdout) as { log_digest: string };
   const summary = readFileSync(join(out, 'summary.json'), 'utf8');
   expect((JSON.parse(summary) as { log_digest: string }).log_digest).toBe(log_digest);
-  const same = await folkmoot(['compare', kept, kept]);
-  expect(same.stdout).toMatch(/^all +identical: /m);
+  expect((await folkmoot(['compare', kept, kept])).stdout).toMatch(/^all +identical: /m);
 });
 
 test('fork: runs pairs over seeds, and adds more with --resume', async () => {
   const out = join(temporaryFolder(), 'seeds');
   const args = [...intervene('{ kind: mute, whom: [{}], at_ms: 0 }'), '--replicates'];
-  const first = await fork(...args, '3', '--out', out);
-  expect(first.code).toBe(0);
+  expect((await fork(...args, '3', '--out', out)).code).toBe(0);
   const ended = await fork(...args, '5', '--out', out, '--resume', '--json');
   expect(ended.code).toBe(0);
   const { differences, completed } = JSON.parse(ended.stdout) as {
@@ -59,8 +57,7 @@ test('fork: runs pairs over seeds, and adds more with --resume', async () => {
   const references = differences.find(({ measure }) => measure === 'meme_references')!;
   expect(references.n).toBe(5);
   expect(references.high).toBeLessThan(0);
-  const runs = csvRows(join(out, 'runs.csv'));
-  expect(new Set(runs.map(({ seed }) => seed)).size).toBe(5);
+  expect(new Set(csvRows(join(out, 'runs.csv')).map(({ seed }) => seed)).size).toBe(5);
 });
 
 test.each([
@@ -107,8 +104,7 @@ test('fork: names a script that is not deterministic, and exits with code 12', a
   const run = join(folder, 'run');
   expect((await folkmoot(['sim', file, '--out', run])).code).toBe(0);
   const first = intervene('{ kind: silence, whom: [{ agent: 0 }], at_height: 1 }');
-  const args = ['fork', run, '--folder', folder, ...first];
-  const ended = await folkmoot(args);
+  const ended = await folkmoot(['fork', run, '--folder', folder, ...first]);
   expect(ended.code).toBe(12);
   expect(ended.stdout).toMatch(/^prefix .* entry \d+ \(vote\), .*: vote\.mjs$/m);
   expect(ended.stdout).toMatch(/^ {2}field +body.reason$/m);
@@ -117,8 +113,7 @@ test('fork: names a script that is not deterministic, and exits with code 12', a
 test('compare: writes a new page and prints the votes', async () => {
   const folder = temporaryFolder();
   const out = join(folder, 'fork');
-  const ended = await fork(...silence, '--out', out);
-  expect(ended.code).toBe(0);
+  expect((await fork(...silence, '--out', out)).code).toBe(0);
   const page = join(folder, 'both.html');
   const compared = await folkmoot(['compare', kept, out, '--out', page]);
   expect(compared.code).toBe(0);

@@ -66,8 +66,7 @@ test.each(
   const seen = await bob.done('look', { what: 'block', id: block_hash });
   expect(seen.proposal).toMatchObject({ transactions: [{ data: { untrusted: 'hello' } }] });
 
-  const said = { block_hash, message: 'well said', sentiment: 'positive' };
-  await bob.done('discuss', said);
+  await bob.done('discuss', { block_hash, message: 'well said', sentiment: 'positive' });
   const comment = await heard(ada, 'consensus_discussion', cursor);
   expect(comment).toMatchObject({
     agent: { id: bobId },
@@ -96,8 +95,7 @@ test.each(
   await Promise.all([ada.close(), bob.close()]);
   await stop(server);
 
-  const replayed = await replayJson(data, '--signatures');
-  expect(replayed).toMatchObject({ match: true });
+  expect(await replayJson(data, '--signatures')).toMatchObject({ match: true });
 });
 
 test('mcp: one host acts with several keys by name, and no result contains a key', async () => {

@@ -116,6 +116,5 @@ export function overHttp(
   revision: Revision = '2026-07-28',
 ): Promise<Host> {
   const requestInit = { headers: { Authorization: `Bearer ${token}` } };
-  const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
-  return connected(transport, revision);
+  return connected(new StreamableHTTPClientTransport(new URL(url), { requestInit }), revision);
 }

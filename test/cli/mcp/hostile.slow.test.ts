@@ -53,8 +53,7 @@ test('mcp: marks injected text and makes all characters visible', async () => {
     expect(said).not.toMatch(/ignore|SYSTEM/);
     const shown = JSON.stringify(data);
     expect(shown).not.toMatch(hidden);
-    const unmarked = shown.replace(/\{"untrusted":"(?:[^"\\]|\\.)*"\}/g, '');
-    expect(unmarked).not.toMatch(/ignore|SYSTEM/);
+    expect(shown.replace(/\{"untrusted":"(?:[^"\\]|\\.)*"\}/g, '')).not.toMatch(/ignore|SYSTEM/);
     times += shown.split('SYSTEM').length - 1;
   }
   expect(times).toBeGreaterThan(8);

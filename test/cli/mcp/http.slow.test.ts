@@ -231,8 +231,7 @@ test.each([
     const ada = await connect(url, await keyFile(temporaryFolder(), 'ada'));
     await ada.done('register', { name: 'Ada' });
     const calls = Array.from({ length: 1_000 }, () => ada.call('wait_for_news', { timeout_s: 3 }));
-    const results = await Promise.all(calls);
-    const refused = results.filter(({ isError }) => isError);
+    const refused = (await Promise.all(calls)).filter(({ isError }) => isError);
     expect(refused.length).toBeGreaterThan(0);
     expect(1_000 - refused.length).toBeGreaterThanOrEqual(128);
     for (const { data } of refused) expect(data).toMatchObject({ error: { reason: 'QUEUE_FULL' } });

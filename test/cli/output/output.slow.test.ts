@@ -31,8 +31,7 @@ test('sim --out: writes network, summary and tables, without partial files', () 
 });
 
 test('sim --out: summary.json equals the output of --json', () => {
-  const kept = JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as object;
-  expect(kept).toEqual(run);
+  expect(JSON.parse(readFileSync(join(folder, 'summary.json'), 'utf8')) as object).toEqual(run);
   const scenario = JSON.parse(readFileSync(join(folder, 'scenario.json'), 'utf8')) as object;
   expect(scenario).toEqual(run.scenario);
 });
@@ -48,8 +47,7 @@ test('sim --out: blocks.csv has one row per block, with the outcomes of the summ
   const rows = csvRows(join(folder, 'blocks.csv'));
   expect(rows).toHaveLength(run.measures.proposed!);
   for (const status of ['finalized', 'rejected', 'expired', 'orphaned'] as const) {
-    const those = rows.filter((row) => row.status === status);
-    expect(those.length, status).toBe(run.measures[status]);
+    expect(rows.filter((row) => row.status === status).length, status).toBe(run.measures[status]);
   }
   const final = rows.filter(({ status }) => status === 'finalized');
   const transactions = final.reduce((sum, row) => sum + Number(row.transactions), 0);
@@ -83,8 +81,7 @@ test.each([
   ['veto', 'alliance_bonus', ordinary],
 ])('sim: %s with %s verifies exactly the logged requests', async (policy, weights, size) => {
   const out = join(temporaryFolder(), 'run');
-  const args = [...size, '--policy', policy, '--weights', weights, '--out', out];
-  const { json } = await simJson(...args);
+  const { json } = await simJson(...size, '--policy', policy, '--weights', weights, '--out', out);
   expect(json.verified).toBe(signaturesIn(await logLines(out)));
 });
 

@@ -33,8 +33,7 @@ test('explore: serves a run read-only until a signal', async () => {
     entries: expect.any(Number),
   });
   expect(await there.read('/api/v1/control')).toMatchObject({ kind: 'folder', can: [] });
-  const meta = await there.read('/api/v1/meta');
-  expect(meta).toMatchObject({ digest, seq: first.entries - 1 });
+  expect(await there.read('/api/v1/meta')).toMatchObject({ digest, seq: first.entries - 1 });
   const answer = await there.send(register(agentOf('Ada'), { name: 'Ada' }));
   expectError(answer, 403, 'INVALID_REQUEST', 'READ_ONLY');
   const before = readdirSync(join(run, 'network')).sort();

@@ -104,8 +104,7 @@ test('load --watch: the page stops a run, which reports its figures so far', asy
   const last = (await following).at(-1)!;
   // The page stops a run as Ctrl+C does.
   expect(await run.ended).toEqual({ code: null, signal: 'SIGINT' });
-  const result = resultIn(run.stdout());
-  expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
+  expect(resultIn(run.stdout())).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
   const verdict = { verdict: 'INCOMPLETE', ended: 'interrupted' };
   expect(last).toMatchObject({ phase: 'over', verdict });
 });
@@ -126,8 +125,7 @@ test('load --watch: a search shows its probes and brackets', async () => {
   expect([rowsOf(load, 'probes')[0]!.slice(0, 2), await run.ask('stop')]).toEqual([[1, 20], 200]);
   const all = await following;
   await run.ended;
-  const rates = all.flatMap((one) => one.search?.rate ?? []);
-  expect(rates).toContain(20);
+  expect(all.flatMap((one) => one.search?.rate ?? [])).toContain(20);
   const result = resultIn(run.stdout());
   expect(result).toMatchObject({ verdict: 'INCOMPLETE', ended: 'interrupted' });
   expect(rowsOf(all.at(-1)!, 'brackets').map(([, holds, fails]) => [holds, fails])).toEqual(

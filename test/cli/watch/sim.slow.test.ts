@@ -154,8 +154,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)('sim --watch: %s ends a waiting run', 
 });
 
 test('sim --watch: a port in use is an error', async () => {
-  const first = begin(['sim', ...fast, '--watch=paused']);
-  const { url } = await pageOf(first);
+  const { url } = await pageOf(begin(['sim', ...fast, '--watch=paused']));
   const { port } = new URL(url);
   const second = await folkmoot(['sim', ...size, '--watch', '--port', port]);
   expect([second.code, second.stdout]).toEqual([1, '']);

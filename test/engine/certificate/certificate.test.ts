@@ -82,8 +82,7 @@ test('certificate: can extend to a later entry whose digest is known', async () 
   expect(spans.at(-1)!.last).toBe(end);
   const beyond = certificateOf(decided, blocks.finalized, { through: end + 1 });
   await expect(beyond).rejects.toMatchObject({ problem: 'CERTIFY_LOG_END' });
-  const apart = { through: end, bridgeBytes: 0 };
-  const gap = certificateOf(decided, blocks.finalized, apart);
+  const gap = certificateOf(decided, blocks.finalized, { through: end, bridgeBytes: 0 });
   await expect(gap).rejects.toMatchObject({ problem: 'CERTIFY_GAP' });
 });
 

@@ -77,8 +77,7 @@ test('propose: checks transaction signatures last, and returns a pointer', async
 });
 
 populated('propose: treats a second valid signature as a duplicate', async (population) => {
-  const ada = await population.join(both);
-  const request = population.proposal(ada);
+  const request = population.proposal(await population.join(both));
   await population.submit(request);
   const body = JSON.parse(Buffer.from(request.body).toString()) as Record<string, unknown>;
   const other = Buffer.from(JSON.stringify({ ...body, signature: 'ab'.repeat(64) }));
@@ -113,8 +112,7 @@ populated('vote: refuses an unknown meme', async (population) => {
 test('deadline: logs the tick one millisecond after the deadline', async () => {
   const path = temporaryFolder();
   const population = await newPopulation({ path });
-  const ada = await population.join(both);
-  await population.open(ada);
+  await population.open(await population.join(both));
   await population.at(500_000);
   await population.network.close();
   const store = openForReading(path);

@@ -49,8 +49,7 @@ test('close: closes once for two calls, and the folder can be opened immediately
   const path = temporaryFolder();
   const { network } = await testNetwork({ path });
   await Promise.all([network.close(), network.close()]);
-  const again = await testNetwork({ path });
-  expect(again.network.read.position.seq).toBe(0);
+  expect((await testNetwork({ path })).network.read.position.seq).toBe(0);
 });
 
 test('close: refuses later requests without throwing', async () => {
@@ -90,8 +89,7 @@ test('defer: a wrong signature stops the network, and no entry is durable', asyn
   expect(errors).toHaveLength(1);
   expect(network.read.position.seq).toBe(1);
   await network.close().catch(() => {});
-  const again = await testNetwork({ path });
-  expect(again.network.read.position.seq).toBe(1);
+  expect((await testNetwork({ path })).network.read.position.seq).toBe(1);
 });
 
 test('defer: a verifier that fails stops the network, and no entry is durable', async () => {
@@ -101,8 +99,7 @@ test('defer: a verifier that fails stops the network, and no entry is durable', 
   await expect(apply(registration(signatoryOf(1))).durable).rejects.toThrow('all threads died');
   expect([errors.length, network.read.position.seq]).toEqual([1, 0]);
   await network.close().catch(() => {});
-  const again = await testNetwork({ path });
-  expect(again.network.read.position.seq).toBe(0);
+  expect((await testNetwork({ path })).network.read.position.seq).toBe(0);
 });
 
 test('clock: fires a deadline and sets the alarm for the next', async () => {
@@ -334,8 +331,7 @@ test('active agents: a read ends even if agents change at each pause', async () 
   const work = population.network.read.activeAgentsInSlices();
   let slices = 0;
   for (;;) {
-    const next = work.next();
-    if (next.done) break;
+    if (work.next().done) break;
     slices += 1;
     const one = population.citizens[slices % 10]!;
     await population.status(one, slices % 20 < 10 ? 'inactive' : 'active');

@@ -242,8 +242,7 @@ test('network: logs the verified request even if the sender changes it meanwhile
   const verifying = network.verify(request);
   request.body.fill(0);
   Object.assign(request, { timestamp: 5, target: null, signature: Symbol('s') });
-  const outcome = await network.submit(await verifying);
-  expect(outcome.result).toBe('accepted');
+  expect((await network.submit(await verifying)).result).toBe('accepted');
   await network.close();
   await expectReplay(path);
 });

@@ -209,8 +209,7 @@ export class Life {
     if (kind === 'vote') {
       const decision = some % 20 < 11 ? 'approve' : 'reject';
       const block_hash = this.#block(which, flag);
-      const fields = { block_hash, decision, meme_references } as const;
-      return composeVote(by, stamp, fields);
+      return composeVote(by, stamp, { block_hash, decision, meme_references } as const);
     }
     if (kind === 'discuss') {
       const fields = { block_hash: this.#block(which, flag), message: 'hm', meme_references };

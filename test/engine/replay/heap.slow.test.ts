@@ -29,8 +29,7 @@ interface Replayed {
 
 async function replayed(...more: string[]): Promise<Replayed> {
   const room = ['--expose-gc', '--max-old-space-size=8192'];
-  const data = join(folder, 'network');
-  const args = [...room, child, data, ...more];
+  const args = [...room, child, join(folder, 'network'), ...more];
   return JSON.parse((await promisify(execFile)(process.execPath, args)).stdout) as Replayed;
 }
 

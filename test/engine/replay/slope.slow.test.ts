@@ -58,8 +58,7 @@ const large = join(folder, 'large');
 /** Makes a run with signatures that are not verified, which is fast and can be served. */
 async function make(out: string, times: number): Promise<void> {
   const size = ['--agents', `${agents}`, '--blocks', `${times * blocks}`, '--seed', '1'];
-  const quick = ['--verifier', 'off', '--no-audit', '--out', out];
-  const ended = await folkmoot(['sim', ...size, ...quick]);
+  const ended = await folkmoot(['sim', ...size, '--verifier', 'off', '--no-audit', '--out', out]);
   expect(ended.code, ended.stderr).toBe(0);
 }
 

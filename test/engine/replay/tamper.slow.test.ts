@@ -30,8 +30,7 @@ async function expectFound(change: (stored: Stored) => void, plain: Found, signe
   expect(found.first_divergence).toMatchObject(plain);
   expect(found.entries).toBeLessThanOrEqual(run.entries);
   if (signed) {
-    const checked = await replayHere(join(copy, 'network'));
-    expect(checked.first_divergence).toMatchObject(signed);
+    expect((await replayHere(join(copy, 'network'))).first_divergence).toMatchObject(signed);
   }
   return found.first_divergence!;
 }

@@ -55,8 +55,7 @@ beforeAll(async () => {
 });
 
 function copy(): string {
-  const path = copyOf(lived, 'network');
-  return path;
+  return copyOf(lived, 'network');
 }
 
 /** Returns the problem found by a replay, or null. */
@@ -209,8 +208,7 @@ async function networkWithVotes(path: string): Promise<void> {
     const fields = { name: `agent ${index}`, personality: 'lawful', capabilities };
     expect(await submit(composeRegister(by, now, fields))).toMatchObject({ result: 'accepted' });
   }
-  const fields = { parent_hash: GENESIS_HASH, transactions: [] };
-  await submit(composeProposal(agents[0]!, now, fields));
+  await submit(composeProposal(agents[0]!, now, { parent_hash: GENESIS_HASH, transactions: [] }));
   const [block] = [...network.read.blocks()];
   const vote = { block_hash: block!.block_hash, decision: 'approve', timestamp: now };
   for (const [index, more] of additions.entries()) {

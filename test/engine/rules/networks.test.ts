@@ -57,8 +57,7 @@ test.each([
   const scenario = scenarioOf(source);
   const out = join(temporaryFolder(), 'run');
   const first = await simulate(scenario, { out });
-  const again = await simulate(scenario, { store: 'memory' });
-  expect(again.digest).toBe(first.digest);
+  expect((await simulate(scenario, { store: 'memory' })).digest).toBe(first.digest);
   expect(first.measures.votes).toBeGreaterThan(60);
   const replayed = await replayHere(join(out, 'network'));
   expect(replayed).toMatchObject({ match: true, digest: first.digest });
@@ -88,8 +87,7 @@ test('module: a scenario with an invalid module is refused at its source', async
 test('module: a network with an invalid module is not created', async () => {
   const verifier = createVerifier('inline');
   const genesis = { network_id: 'bad', policy: 'module', rule: { source: 'export default 1' } };
-  const opened = Network.open({ memory: true, genesis, verifier });
-  await expect(opened).rejects.toThrow('/rule/source');
+  await expect(Network.open({ memory: true, genesis, verifier })).rejects.toThrow('/rule/source');
   await verifier.close();
 });
 

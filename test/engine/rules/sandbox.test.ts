@@ -409,8 +409,7 @@ test('module: draws 32 bits of the SHA-256 of block and text', async () => {
 });
 
 test('examples: sixty.js needs 60 % of the votes and a turnout of 40 %', () => {
-  const source = readFileSync(join(root, 'examples/rules/sixty.js'), 'utf8');
-  const rule = ruleOf(genesisOf(source));
+  const rule = ruleOf(genesisOf(readFileSync(join(root, 'examples/rules/sixty.js'), 'utf8')));
   const decide = (approve: number, reject: number, over = true) =>
     rule.decide({ approve, reject, total: 100, voted: 0, electors: 100, vetoes: 0 }, over);
   expect([decide(24, 15), decide(24, 16)]).toEqual(['expired', 'rejected']);
@@ -420,8 +419,7 @@ test('examples: sixty.js needs 60 % of the votes and a turnout of 40 %', () => {
 });
 
 test('examples: ranked.js strikes the last option until one wins', () => {
-  const source = readFileSync(join(root, 'examples/rules/ranked.js'), 'utf8');
-  const rule = ruleOf(genesisOf(source));
+  const rule = ruleOf(genesisOf(readFileSync(join(root, 'examples/rules/ranked.js'), 'utf8')));
   const poll = { hash: block.hash, height: 1, options: ['a', 'b', 'c'] };
   const five = createElectors(
     Array.from({ length: 5 }, (_, agent) => ({ agent, weight: 1, personality: 'lawful' })),

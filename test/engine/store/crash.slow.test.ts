@@ -16,8 +16,7 @@ test.each([
   const folder = tempFolder();
   const child = startWriter(['write', folder, '5'], { FOLKMOOT_CRASH_AT: point });
   expect((await child.ended).signal).toBe('SIGKILL');
-  const committed = child.lines.filter((line) => line.startsWith('committed'));
-  expect(committed).toHaveLength(told);
+  expect(child.lines.filter((line) => line.startsWith('committed'))).toHaveLength(told);
   expect(ends(openStore(folder))).toEqual(endsAfter(kept));
 });
 
@@ -72,8 +71,7 @@ test('store.commit: keeps every batch when a small disk fills up', async (contex
   expect(kept).toBeGreaterThan(20);
   expect(ends(store)).toEqual(endsAfter(kept));
   await store.close();
-  const again = openStore(folder, { freeSpaceBytes: 0 });
-  expect(ends(again)).toEqual(endsAfter(kept));
+  expect(ends(openStore(folder, { freeSpaceBytes: 0 }))).toEqual(endsAfter(kept));
 });
 
 test('store.commit: keeps every reported batch after FAILED on a full disk', async (context) => {

@@ -73,8 +73,13 @@ test('power: equals a brute-force count for every policy', () => {
       (electors, policy, participation_bps, scale) => {
         const rule = { policy, participation_bps };
         const weights = electors.map(({ weight }) => weight * scale);
-        const personalities = electors.map(({ personality }) => personality);
-        expectAsBruteForce(gameOf(rule, weights, personalities));
+        expectAsBruteForce(
+          gameOf(
+            rule,
+            weights,
+            electors.map(({ personality }) => personality),
+          ),
+        );
         const turnout = turnoutGame(rule, weights);
         expect(turnout === null).toBe(policy !== 'majority');
         if (turnout) expectAsBruteForce(turnout);

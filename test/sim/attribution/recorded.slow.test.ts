@@ -117,8 +117,7 @@ test('why: stops at its budget, and continues with a cache', async () => {
     flipped,
   });
   expect(rest.rows.map(members)).toEqual(whole.rows.map(members));
-  const again = await why('--cache', cache);
-  expect([again.calls, decider.asked.length]).toEqual([0, all]);
+  expect([(await why('--cache', cache)).calls, decider.asked.length]).toEqual([0, all]);
 });
 
 test('fork: replaces one model, and asks only agents that see the change', async () => {

@@ -78,8 +78,7 @@ export async function worldOf(by: keyof typeof minds, seed: string): Promise<Wor
   );
   const out = join(folder, 'run');
   const result = await simulate(scenario, { out, folder, verifier: 'off' });
-  const store = storeOf(out);
-  const [first] = [...store.range('block_numbers', { limit: 1 })];
+  const [first] = [...storeOf(out).range('block_numbers', { limit: 1 })];
   const { block_hash: block } = JSON.parse(first!.json) as { block_hash: string };
   const preacherName = csvRows(join(out, 'agents.csv'))[1]!.name!;
   return { folder, out, result, block, preacher: preacherName };

@@ -47,18 +47,15 @@ test('audit: counts a vote at the deadline, but not one a millisecond later', as
     const [ada] = await town.joinMany(3, both);
     const hash = await town.open(ada!);
     wait(30_000 + late);
-    const outcome = await town.vote(ada!, hash);
-    expect(word(outcome)).toBe(late === 0 ? 'accepted' : 'VOTING_CLOSED');
+    expect(word(await town.vote(ada!, hash))).toBe(late === 0 ? 'accepted' : 'VOTING_CLOSED');
     await finish();
   }
 });
 
 test('audit: predicts the refusal of an unknown key', async () => {
   const { town, auditor } = await auditedTown();
-  const ada = await town.join(both);
-  const block_hash = await town.open(ada);
-  const by = town.key();
-  const request = composeVote(by, town.stamp(), { block_hash, decision: 'approve' });
+  const block_hash = await town.open(await town.join(both));
+  const request = composeVote(town.key(), town.stamp(), { block_hash, decision: 'approve' });
   const admitted = admit(request, town.network.genesis.network_id);
   if ('refusal' in admitted) throw new Error(admitted.refusal.message);
   const outcome = town.network.precheck(admitted);

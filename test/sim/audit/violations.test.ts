@@ -63,8 +63,7 @@ const listOf = (put: ObservedStep | undefined) => put!.events as Event[];
 
 /** Data of the first (or a later) event of a type. */
 function told<T extends EventType>(put: ObservedStep | undefined, type: T, nth = 0): EventData[T] {
-  const alike = listOf(put).filter((event) => event.type === type);
-  return alike[nth]!.data as EventData[T];
+  return listOf(put).filter((event) => event.type === type)[nth]!.data as EventData[T];
 }
 
 const answer = (put: ObservedStep | undefined) =>

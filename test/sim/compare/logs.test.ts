@@ -51,8 +51,7 @@ test('logs: finds a different kind and a different time', () => {
 test('logs: finds equal JSON with different bytes', () => {
   const spaced = log.map((line) => ({ ...line, entry: { ...line.entry } }));
   spaced[0]!.entry.body = Buffer.from('{"network_id": "n"}');
-  const found = firstDivergence(log, spaced);
-  expect(found).toMatchObject({ seq: 0, actor: 'genesis', path: 'text' });
+  expect(firstDivergence(log, spaced)).toMatchObject({ seq: 0, actor: 'genesis', path: 'text' });
 });
 
 test('logs: finds a longer log', () => {

@@ -19,8 +19,7 @@ async function commandOf(
   networkId: string,
 ): Promise<Command | null> {
   const { reason, pointer = '' } = outcome!;
-  const signed = { ...request, ...bytesOf(request!) } as SignedRequest;
-  const admission = await admit(signed, networkId);
+  const admission = await admit({ ...request, ...bytesOf(request!) } as SignedRequest, networkId);
   if ('refusal' in admission) return null;
   const { command } = admission;
   if (reason !== 'MISMATCH') return command;

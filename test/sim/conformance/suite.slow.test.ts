@@ -130,8 +130,7 @@ test('suite: contains every reason of the engine, in lines that match the schema
     }
   }
   const possible = possibleReasons();
-  const outcomes = ['', 'accepted', 'duplicate'];
-  expect([...seen].sort()).toEqual([...outcomes, ...possible].sort());
+  expect([...seen].sort()).toEqual(['', 'accepted', 'duplicate', ...possible].sort());
 });
 
 /** Patterns of the pointers that the protocol document lists, by reason. */
@@ -162,8 +161,7 @@ test('suite: refusals have the pointers of the protocol document, and cover all 
       if (outcome?.result !== 'refused') continue;
       const { reason, pointer } = outcome as { reason: string; pointer?: string };
       if (pointer === undefined) continue;
-      const patterns = allowed.get(reason) ?? [];
-      const fits = patterns.some((pattern) => pattern.test(pointer));
+      const fits = (allowed.get(reason) ?? []).some((pattern) => pattern.test(pointer));
       expect(fits, `${name} ${line}: ${reason} at ${pointer}`).toBe(true);
       seen.add(reason);
     }

@@ -155,8 +155,7 @@ test('cache: asks another model; uses no damaged or failed answer', async () => 
     },
   ];
   for (const [index, name] of files.entries()) damages[index % 3]!(join(cache, name));
-  const repaired = await run('repaired', {}, { cache });
-  expect(repaired.deciders!.asked).toBe(asked);
+  expect((await run('repaired', {}, { cache })).deciders!.asked).toBe(asked);
   decider.rule = (_, response) => {
     response.writeHead(500).end();
     return own;

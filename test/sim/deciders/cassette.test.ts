@@ -132,14 +132,12 @@ test('cassette: refuses another scenario, and a run without a source or folder',
   const { scenario, out, folder, decider } = await recorded();
   // The cassette of a run with different parameters.
   const strategy = { url: decider.url, ...atOnce, parameters: { mood: 'glad' } };
-  const other = town(strategy);
-  await runIn(other, join(folder, 'other'), record);
+  await runIn(town(strategy), join(folder, 'other'), record);
   const deciders = { cassette: join(folder, 'other') };
   expect((await failing(runIn(scenario, undefined, { deciders }))).code).toBe('OTHER_NETWORK');
   const neither = await failing(runIn(scenario, undefined));
   expect([neither.name, neither.code]).toEqual(['ScenarioError', 'DECIDERS_NEED_SOURCE']);
-  const unkept = await failing(runIn(scenario, undefined, record));
-  expect(unkept.code).toBe('RECORD_NEEDS_OUT');
+  expect((await failing(runIn(scenario, undefined, record))).code).toBe('RECORD_NEEDS_OUT');
   expect(out).toContain('run');
 });
 
@@ -193,8 +191,7 @@ test('cassette: detects any changed byte, and any missing end', async () => {
       const other = Buffer.from(cut ? bytes.subarray(0, place) : bytes);
       if (!cut) other[place]! ^= by;
       const deciders = { cassette: cassetteOf(other) };
-      const error = await failing(runIn(scenario, undefined, { deciders }));
-      expect(error.name).toBe('StoreError');
+      expect((await failing(runIn(scenario, undefined, { deciders }))).name).toBe('StoreError');
     }),
     { numRuns: counts.damagedCassettes },
   );

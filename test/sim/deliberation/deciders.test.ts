@@ -74,8 +74,7 @@ test('deciders: hidden authors and reasons are not shown; a tally can be', async
   const later = shownTo(server.asked.find((one) => shownTo(one).round === 1)!);
   expect(later.statements).toEqual(Array(3).fill({ round: 0, value: 'red' }));
   expect(later.tally).toEqual({ '"red"': 3 });
-  const remarks = server.asked.flatMap(({ view }) => (view.block as Raw).remarks);
-  expect(remarks).toEqual([]);
+  expect(server.asked.flatMap(({ view }) => (view.block as Raw).remarks)).toEqual([]);
 });
 
 test('deciders: memory shows earlier rounds, or their summary', async () => {

@@ -35,8 +35,7 @@ test('recipes: the example debates with a mock server, and repeats offline', asy
     ['valid', '15'],
     ['valid', '15'],
   ]);
-  const again = await simJson(file, ...at, '--cassette', out);
-  expect(again.json.digest).toBe(json.digest);
+  expect((await simJson(file, ...at, '--cassette', out)).json.digest).toBe(json.digest);
 });
 
 test('recipes: a sweep takes measures of deliberations as responses', async () => {

@@ -157,8 +157,7 @@ describe('ballots of a file', () => {
     const strategy = { kind: 'ballots', file: 'data.toi', take: 'drawn', ties: 'list' };
     const text = dataOf('toi', ['99: {3,1},2']);
     const sections = { producers: { options: ['B-b', 'A-a', 'X'] } };
-    const path = town({ file: 'data.toi', text, strategy, sections, count: 3 });
-    const { votes } = await hold(path);
+    const { votes } = await hold(town({ file: 'data.toi', text, strategy, sections, count: 3 }));
     expect(votes.map(({ ballot }) => ballot)).toEqual(Array(3).fill({ ranking: ['A-a', 'B-b'] }));
   });
 
@@ -186,16 +185,14 @@ describe('ballots of a file', () => {
       ...['VOTES', 'voter_id;vote;points', '1;A,B;9,8', '2;A,B;9,8', '3;A,B;9,8', '4;A,B;9,8'],
       ...['5;B,A;11,10', ''],
     ].join('\n');
-    const path = town({ file: 'data.pb', text, policy: 'score' });
-    const { result, blocks } = await hold(path);
+    const { result, blocks } = await hold(town({ file: 'data.pb', text, policy: 'score' }));
     expect(result.elections?.['data.pb']).toMatchObject({ scale: { from: 11, to: 10 } });
     expect(JSON.parse(blocks[0]!.standings!)).toEqual({ A: 4 * 8 + 9, B: 4 * 7 + 10 });
   });
 
   test('mark a tie in the result and in blocks.csv', async () => {
     const text = dataOf('soc', ['4: 1,2,3', '3: 2,3,1', '3: 3,1,2'], ['Ann', 'Bob', 'Cal']);
-    const path = town({ text, policy: 'instant_runoff', count: 10 });
-    const { blocks, result } = await hold(path);
+    const { blocks, result } = await hold(town({ text, policy: 'instant_runoff', count: 10 }));
     expect(blocks[0]).toMatchObject({ choice: 'Ann', tied: '["Ann","Cal"]' });
     const tie = { step: 'elimination 1', winners: ['Ann', 'Cal'], exact: true };
     const { block_hash } = blocks[0]!;

@@ -67,8 +67,7 @@ test('damaged runs: write nothing into the folder of a network', async () => {
   );
   const before = readdirSync(network).sort();
   const kept = readKept(run);
-  const added = [{ kind: 'silence', whom: [{ agent: 1 }], at_ms: 0 }];
-  const scenario = forkScenario(kept, added);
+  const scenario = forkScenario(kept, [{ kind: 'silence', whom: [{ agent: 1 }], at_ms: 0 }]);
   const made = { version: '0', commit: '0', node: '0' };
   const plan = planFork(kept, scenario, { added: 1, replicates: 2 });
   for (const work of [runFork(kept, scenario, network), sweep(plan, { out: network, made })]) {

@@ -23,8 +23,7 @@ async function forked(intervention: Raw) {
   const parts = await parting(base, fork);
   expect(parts, acted!.what).not.toBe(null);
   expect(parts!.seq, acted!.what).toBeGreaterThan(acted!.entry!);
-  const before = (await logLines(fork.folder))[acted!.entry!]!;
-  expect(before.digest).toBe(lines[acted!.entry!]!.digest);
+  expect((await logLines(fork.folder))[acted!.entry!]!.digest).toBe(lines[acted!.entry!]!.digest);
   expect(fork.result.broken).toBe(null);
   expect((await replayHere(join(fork.folder, 'network'), false)).match).toBe(true);
   return { fork, acted: acted!, parts: parts!, log: await logLines(fork.folder) };
@@ -73,8 +72,7 @@ test('remove: agents leave for good, with status inactive', async () => {
 });
 
 test.each(['approve', 'reject'] as const)('vote: an abstainer votes %s', async (decision) => {
-  const one = { kind: 'vote', agent: 28, block: 4, decision, at_ms: 0 };
-  const { acted, log } = await forked(one);
+  const { acted, log } = await forked({ kind: 'vote', agent: 28, block: 4, decision, at_ms: 0 });
   expect(acted.did).toBe(1);
   const [vote] = votesOn(log, hashOf(4)).filter(({ public_key }) => public_key === keyOf(28));
   expect(vote!.decision).toBe(decision);
@@ -158,8 +156,7 @@ test('set: changes a rate, and the loss of all links, from then on', async () =>
   const { acted, log } = await forked(none);
   const at = log[acted.entry!]!.at;
   expect(log.filter((line) => line.kind === 'meme' && line.at > at + 2_000)).toEqual([]);
-  const all = { kind: 'set', path: 'links.loss', value: 1, at_ms: 20_000 };
-  const { fork } = await forked(all);
+  const { fork } = await forked({ kind: 'set', path: 'links.loss', value: 1, at_ms: 20_000 });
   expect(fork.result.verdict).toBe('no_progress');
 });
 
@@ -190,10 +187,8 @@ test('redraw: changes the randomness from then on, determined by its seed', asyn
   const redraw = (seed: string) => ({ kind: 'redraw', seed, at_ms: 15_000 });
   const { fork, acted } = await forked(redraw('a'));
   expect(acted.did).toBe(fork.result.scenario.population);
-  const again = await run(lively(), [redraw('a')]);
-  expect(again.result.digest).toBe(fork.result.digest);
-  const other = await run(lively(), [redraw('b')]);
-  expect(other.result.digest).not.toBe(fork.result.digest);
+  expect((await run(lively(), [redraw('a')])).result.digest).toBe(fork.result.digest);
+  expect((await run(lively(), [redraw('b')])).result.digest).not.toBe(fork.result.digest);
 });
 
 /** One block after 5 s, and no other for two minutes. */

@@ -127,8 +127,7 @@ test('longest_wait_ms: lasts from a refusal for lack of room to an accepted prop
   const makers = await town.joinMany(3, ['validator', 'producer']);
   const agents = agentsIn(['all', 'all', 'all']);
   const flooder = { ...agents[2]!, strategy: 'slot_holder' };
-  const parts = collect(['all'], [...agents.slice(0, 2), flooder]);
-  const { collector } = parts;
+  const { collector } = collect(['all'], [...agents.slice(0, 2), flooder]);
   collector.refused(0, 'propose', 'STALE_PARENT', START_MS);
   collector.refused(0, 'propose', 'TOO_MANY_OPEN', START_MS + 1_000);
   collector.refused(0, 'propose', 'BLOCKS_USED', START_MS + 3_000);
@@ -149,8 +148,7 @@ test('longest_wait_ms: lasts from a refusal for lack of room to an accepted prop
 
 test('memes: a vote changed in transit has references and no influence', async () => {
   const { town, voters, parts } = await village();
-  const hash = await town.open(voters[0]!);
-  await town.vote(voters[0]!, hash, 'approve');
+  await town.vote(voters[0]!, await town.open(voters[0]!), 'approve');
   const changed = { from: 0, note: null, memes: ['one'], bytes: 9 };
   const { rows, measures } = finished(town, parts, eventsOf(town.network), [changed]);
   expect(measures).toMatchObject({ meme_references: 1, influence: null });

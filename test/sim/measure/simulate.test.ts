@@ -27,8 +27,7 @@ const rows = (folder: string, name: string): Record<string, string>[] =>
 
 async function kept() {
   const out = temporaryFolder();
-  const result = await simulate(scenario(), { out });
-  return { out, ...result };
+  return { out, ...(await simulate(scenario(), { out })) };
 }
 
 test('simulate: votes.csv equals the votes stored by the network', async () => {
@@ -38,8 +37,7 @@ test('simulate: votes.csv equals the votes stored by the network', async () => {
   const agents = rows(out, 'agents.csv');
   const genesis = { network_id: 'folkmoot-sim' };
   const { network } = await testNetwork({ path: join(out, 'network'), genesis, verifier: 'off' });
-  const stored = [...network.read.records('votes')];
-  expect(stored).toHaveLength(votes.length);
+  expect([...network.read.records('votes')]).toHaveLength(votes.length);
   for (const { block, agent, decision, voted_ms, after_ms, meme_references } of votes) {
     const { block_hash, proposed_ms } = blocks[Number(block)]!;
     const voter = network.read.record('agents', agents[Number(agent)]!.agent_id!)!;

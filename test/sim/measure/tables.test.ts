@@ -47,8 +47,7 @@ async function kept(folder: string, change: (scenario: CollectorScenario) => voi
     await town.wait(700);
     await town.votes(voters, hash, block === 1 ? 'reject' : 'approve');
   }
-  const last = await town.open(voters[0]!, { parent_hash: town.head });
-  await town.vote(voters[0]!, last, 'approve');
+  await town.vote(voters[0]!, await town.open(voters[0]!, { parent_hash: town.head }), 'approve');
   for (const event of eventsOf(town.network)) collector.event(event, timeOf(event));
   const finished = collector.finish(town.network.read, START_MS + town.now);
   tables.finish();

@@ -89,8 +89,7 @@ test.each([
 });
 
 test('normalQuantile: increases, is symmetric, and is infinite at the ends', () => {
-  const points = Array.from({ length: 4_095 }, (_, at) => (at + 1) / 4_096);
-  const values = points.map(normalQuantile);
+  const values = Array.from({ length: 4_095 }, (_, at) => (at + 1) / 4_096).map(normalQuantile);
   expect(values.every((value, at) => at === 0 || value > values[at - 1]!)).toBe(true);
   for (const [at, value] of values.entries()) expect(value + values[4_094 - at]!).toBe(0);
   expect([0, 1, 2].map(normalQuantile)).toEqual([-Infinity, Infinity, Number.NaN]);

@@ -60,8 +60,7 @@ test('decisions: pages through the lines of each agent, newest first', async () 
   expect((await here.there.read('/api/v1/control')).knows).toContain('decisions');
   let found = 0;
   for (const [agent, id] of ids.entries()) {
-    const path = `/api/v1/agents/${id}/decisions`;
-    const rows = await allOf<Row>(here.there, path, 'decisions', 3);
+    const rows = await allOf<Row>(here.there, `/api/v1/agents/${id}/decisions`, 'decisions', 3);
     const own = lines.filter((line) => line.agent === agent).reverse();
     expect(rows).toHaveLength(own.length);
     for (const [place, { block_hash, entry, ...row }] of rows.entries()) {

@@ -64,8 +64,7 @@ test('until: a condition that lapses starts again', async () => {
 });
 
 test('until: at_most applies from the first block, not to a missing value', async () => {
-  const condition = { measure: 'rejected_share', at_most: 0 };
-  const { ended_by, measures } = await until(condition);
+  const { ended_by, measures } = await until({ measure: 'rejected_share', at_most: 0 });
   expect([ended_by, measures.finalized]).toEqual(['until rejected_share at_most 0', 1]);
 });
 

@@ -18,8 +18,7 @@ test('join: agents join in waves, and are not called before they join', async ()
   const join = { start_ms: 20_000, over_ms: 1_000, waves: 3, every_ms: 10_000 };
   const lived = await live([honest, { ...late, join }], { length: { blocks: 10 } });
   const joined = times(lived, 'late', 'register').sort((a, b) => a - b);
-  const waves = joined.map((ms) => Math.floor((ms - 20_000) / 10_000));
-  expect(waves).toEqual([0, 0, 1, 1, 2, 2]);
+  expect(joined.map((ms) => Math.floor((ms - 20_000) / 10_000))).toEqual([0, 0, 1, 1, 2, 2]);
   for (const ms of joined) expect((ms - 20_000) % 10_000).toBeLessThan(1_000);
   expect([electors(lived, 0, 20_000), electors(lived, 22_000, 30_000)]).toEqual([[7], [9]]);
   expect(electors(lived, 42_000, 100_000)).toEqual([13]);

@@ -51,8 +51,7 @@ const cases: Record<string, object> = {
 };
 
 test.each(Object.entries(cases))('unrecorded: gives the same result %s', async (_, parts) => {
-  const scenario = completeScenario({ ...town, ...parts });
-  const [recorded, unrecorded] = await bothWays(scenario);
+  const [recorded, unrecorded] = await bothWays(completeScenario({ ...town, ...parts }));
   expect(lasting(unrecorded)).toEqual(lasting(recorded));
   expect(recorded.measures.votes).toBeGreaterThan(20);
   expect([unrecorded.digest, unrecorded.log_digest]).toEqual(['', '']);

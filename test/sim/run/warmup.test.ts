@@ -111,8 +111,7 @@ test('warmup_blocks: ends after the given number of closed blocks', async () => 
   const closed = whole.blocks.filter(({ status }) => status !== 'voting');
   const times = closed.map(({ closed_ms }) => Number(closed_ms)).sort((a, b) => a - b);
   expect([late.digest, late.measured_from_ms]).toEqual([whole.digest, times[6]]);
-  const from = late.measured_from_ms!;
-  const { memes, ...expected } = measuredFrom(whole, from);
+  const { memes, ...expected } = measuredFrom(whole, late.measured_from_ms!);
   expectSame(late.measures, expected);
   // The series has whole seconds, so the expected count may be larger.
   expect(late.measures.memes!).toBeLessThanOrEqual(memes);

@@ -27,8 +27,7 @@ test('scenario check: prints a line per file, and exits with 2 if one is invalid
 });
 
 test('sim: reports an invalid scenario in one line, and exits with 2', async () => {
-  const file = fileOf(`${town}colour: red\n`);
-  const { code, stdout, stderr } = await runCommand(['sim', file]);
+  const { code, stdout, stderr } = await runCommand(['sim', fileOf(`${town}colour: red\n`)]);
   expect([code, stdout]).toEqual([2, '']);
   expect(linesOf(stderr)).toEqual([expect.stringMatching(/^folkmoot: .*town.yaml:6: colour /)]);
 });

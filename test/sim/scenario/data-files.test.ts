@@ -90,8 +90,7 @@ test('latency file: gives the same digest only for the same times', async () => 
 
 test('latency file: the shipped times between cloud regions have 45 pairs of ten regions', () => {
   const name = '../../../sim/scenarios/latencies/azure-regions-2025.csv';
-  const file = new URL(name, import.meta.url);
-  const quantile = parseTrace(readFileSync(file, 'utf8'));
+  const quantile = parseTrace(readFileSync(new URL(name, import.meta.url), 'utf8'));
   const times = Array.from({ length: 45 }, (_, pair) => quantile((pair + 0.5) / 45));
   expect([times[0], times.at(-1)]).toEqual([22.5, 191]);
   expect(times.reduce((sum, ms) => sum + ms, 0) / 45).toBeCloseTo(97.08, 2);
@@ -135,8 +134,7 @@ test('edges file: accepts ordinals and names, drops duplicates, and records its 
 });
 
 test('edges file: keeps each link once', () => {
-  const file = writtenEdges('a,b\n0,1\n1,0\n0,1\n2,1\n');
-  const { scenario, folder } = loadScenario(file);
+  const { scenario, folder } = loadScenario(writtenEdges('a,b\n0,1\n1,0\n0,1\n2,1\n'));
   expect(loadData(scenario, folder).edges).toEqual([
     [0, 1],
     [2, 1],

@@ -30,8 +30,7 @@ const script = `
 async function stated(list: readonly Stated[], sections: Raw = {}, strategy: Raw = {}) {
   const { folder, group } = scripted(script, { stated: list });
   const faulty = { ...group, strategy: { ...(group.strategy as Raw), ...strategy } };
-  const lived = await live([honest, faulty], { length: { blocks: 3 }, ...sections }, folder);
-  return lived;
+  return await live([honest, faulty], { length: { blocks: 3 }, ...sections }, folder);
 }
 
 const slotMeasures = ({ measures }: SimResult) => [

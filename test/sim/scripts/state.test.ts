@@ -18,8 +18,7 @@ test('shared: is common to all agents of a group, and separate from other groups
     folder,
   );
   for (const name of ['own', 'others']) {
-    const all = reasons(lived, name);
-    expect(all).toEqual(Array.from({ length: 9 }, (_, index) => index + 1));
+    expect(reasons(lived, name)).toEqual(Array.from({ length: 9 }, (_, index) => index + 1));
   }
 });
 

@@ -66,8 +66,7 @@ export const vote: ScriptModule['vote'] = (_, rng) => {
 });
 
 test('scenario check: reports that TypeScript is not installed', async () => {
-  const text = "export const vote = () => ({ do: 'vote', decision: 'approve' as const });";
-  const file = town(text);
+  const file = town("export const vote = () => ({ do: 'vote', decision: 'approve' as const });");
   const cwd = temporaryFolder();
   const { code, stderr } = await folkmoot(['scenario', 'check', file], { cwd });
   expect(code).toBe(0);

@@ -83,8 +83,7 @@ test('audit: flags a clean model in at most 5 % of audits', async () => {
   let found = 0;
   let differing = 0;
   for (let index = 0; index < counts.audits; index += 1) {
-    const strategy = { kind: 'script', module: 'noisy.js' };
-    const all = await audit(strategy, `clean ${index}`, 8, folder);
+    const all = await audit({ kind: 'script', module: 'noisy.js' }, `clean ${index}`, 8, folder);
     differing += all.filter(({ difference }) => difference !== 0).length;
     if (all.some((one) => one.flagged)) found += 1;
   }

@@ -37,8 +37,7 @@ test.skipIf(!python)(`the certificate of nine copies shows two votes${lacking}`,
   const { code, stdout } = await runCommand(['certify', out, block!.block_hash!]);
   expect(code).toBe(0);
   const file = join(out, 'certificate.json');
-  const written = await runCommand(['certify', out, block!.block_hash!, '--out', file]);
-  expect(written.code).toBe(0);
+  expect((await runCommand(['certify', out, block!.block_hash!, '--out', file])).code).toBe(0);
   const checked = await runCommand(['check-certificate', file, '--json']);
   const { holds, standings } = JSON.parse(checked.stdout);
   expect({ holds, effective: standings.effective }).toEqual({ holds: true, effective: 2_000 });
@@ -46,6 +45,5 @@ test.skipIf(!python)(`the certificate of nine copies shows two votes${lacking}`,
     .split('\n')
     .find((one) => one.startsWith('standings: '));
   expect(JSON.parse(line!.slice('standings: '.length))).toEqual(standings);
-  const weak = await runCommand(['check-certificate', file]);
-  expect(weak.stdout).toContain('"effective":2000');
+  expect((await runCommand(['check-certificate', file])).stdout).toContain('"effective":2000');
 });

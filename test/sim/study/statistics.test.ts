@@ -117,8 +117,7 @@ test('coverage: differences of pairs, and the error of their test', () => {
 
 test('effects: missing outcomes bound the rate, and leave their pairs out', () => {
   const a = observe([1, 0, null, 1]);
-  const b = observe([1, 1, 1, null]);
-  const { arms, pairs, higher, lower } = estimateEffect(a, b);
+  const { arms, pairs, higher, lower } = estimateEffect(a, observe([1, 1, 1, null]));
   expect(arms[0]).toMatchObject({ n: 3, missing: 1, mean_least: 0.5, mean_most: 0.75 });
   expect(arms[1]).toMatchObject({ n: 3, missing: 1, mean: 1, mean_least: 0.75, mean_most: 1 });
   expect([pairs, higher, lower]).toEqual([2, 1, 0]);

@@ -94,8 +94,7 @@ test('study register: a registered sweep refuses every change, and reports the h
   const registration = inside('r.json');
   const { value } = await json('study', 'register', file, '--out', registration);
   expect(Object.keys(value.parts)).toEqual(['scenario', 'prompts', 'models', 'seeds', 'analysis']);
-  const again = await folkmoot('study', 'register', file, '--out', registration);
-  expect(again.code).toBe(2);
+  expect((await folkmoot('study', 'register', file, '--out', registration)).code).toBe(2);
   const out = inside('out');
   const run = (...more: string[]) =>
     folkmoot('sweep', file, '--registered', registration, '--out', out, ...more);

@@ -258,8 +258,7 @@ const chosen = full ? named : named.filter((_, index) => index % 10 === 0);
 test.each(chosen)('clusters: find the bug that $name', async ({ edits }) => {
   const program = mutant(...edits);
   const script = untilFailure(join(dirname(program), '../sim/swarm'));
-  const args = ['--input-type=module', '--eval', script];
-  const { stdout } = await execute(process.execPath, args);
+  const { stdout } = await execute(process.execPath, ['--input-type=module', '--eval', script]);
   const { kind, seed } = JSON.parse(stdout) as { seed: number; kind: string };
   expect(['safety', 'liveness', 'crash'], `at seed ${seed}`).toContain(kind);
 });

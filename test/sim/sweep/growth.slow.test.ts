@@ -55,8 +55,7 @@ test.each([
   const { out, kept, ended } = await grown(small, large);
   const { code, stderr } = ended;
   expect(code, stderr).toBe(0);
-  const done = /^(\d+)\/(\d+) runs$/m.exec(stderr)!;
-  expect(Number(done[1])).toBe(kept.length);
+  expect(Number(/^(\d+)\/(\d+) runs$/m.exec(stderr)![1])).toBe(kept.length);
   const fresh = join(temporaryFolder(), 'out');
   expect((await sweepIn(fileOf(large), fresh)).code).toBe(0);
   expectSame(fresh, out);
@@ -80,8 +79,7 @@ describe('sweep: refuses changes that are not additions', () => {
   test('sweep: refuses a folder whose sweep.json has no format', async () => {
     const { out } = await grown(two, two);
     const old = copyOf(out, 'old');
-    const head = JSON.parse(readFileSync(join(old, 'sweep.json'), 'utf8'));
-    const { format: _, ...rest } = head;
+    const { format: _, ...rest } = JSON.parse(readFileSync(join(old, 'sweep.json'), 'utf8'));
     writeFileSync(join(old, 'sweep.json'), JSON.stringify(rest));
     const { code, stderr } = await sweepIn(fileOf(two), old, '--resume');
     expect([code, stderr]).toEqual([2, expect.stringContaining(old)]);

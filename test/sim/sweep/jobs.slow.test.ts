@@ -145,8 +145,7 @@ test.skipIf(process.platform !== 'linux')(
       kind: 'crash',
       message: expect.stringContaining('SIGKILL'),
     });
-    const again = await outcomesOf([tasks[1]!], { jobs: 1 });
-    outcomes.set(1, again.get(1)!);
+    outcomes.set(1, (await outcomesOf([tasks[1]!], { jobs: 1 })).get(1)!);
     const undisturbed = await outcomesOf(numbered(4));
     for (const { number } of tasks) {
       expect(digestOf(outcomes.get(number))).toBe(digestOf(undisturbed.get(number)));

@@ -48,8 +48,7 @@ export function checkResponse(answer: AnswerToCheck): string[] {
   const found = operationAt(upper === 'HEAD' ? 'get' : upper.toLowerCase(), target);
   if (typeof found === 'number') return strayProblems(answer, found).map(about);
   const pointer = ['paths', found.path, found.method, 'responses', String(status)];
-  const responses = document.paths[found.path]?.[found.method]?.responses;
-  const documented = responses?.[status];
+  const documented = document.paths[found.path]?.[found.method]?.responses?.[status];
   if (!documented) return [about('a status that is not documented')];
   const shared = documented.$ref?.split('/').slice(1);
   const media = shared ? (valueAt(shared) as Answer) : documented;
@@ -94,8 +93,7 @@ function strayProblems(answer: AnswerToCheck, expected: number): string[] {
 
 function mediaProblems({ method, contentType, body }: AnswerToCheck, media: Media, at: string[]) {
   const type = (contentType ?? '').split(';', 1)[0]!.trim().toLowerCase();
-  const range = `${type.split('/')[0]}/*`;
-  const key = [type, range].find((one) => media[one]);
+  const key = [type, `${type.split('/')[0]}/*`].find((one) => media[one]);
   if (key === undefined) return [`the media type ${type || '(none)'} is not documented`];
   if (method.toUpperCase() === 'HEAD' || !media[key]!.schema) return [];
   const value = type === 'application/json' ? parsed(body) : textOf(body);

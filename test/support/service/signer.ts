@@ -113,8 +113,7 @@ export function propose(by: Agent, fields: Fields, timestamp = stamp()): Request
 /** Computes the block hash of a proposal. */
 export function blockHash(request: Request, by: Agent, network_id: string): string {
   const { signature: _, ...body } = JSON.parse(String(request.body)) as Fields;
-  const object = { ...body, producer: by.publicKey, network_id };
-  return sha256(`agentnet-v1-blockhash\n${jcs(object)}`);
+  return sha256(`agentnet-v1-blockhash\n${jcs({ ...body, producer: by.publicKey, network_id })}`);
 }
 
 /** Builds a transaction. `named` adds the signer's key (default: the producer). */

@@ -134,8 +134,7 @@ test('historical read: refuses objects that did not exist yet, and invalid entri
   const beyond = await there.get(dated(block, last.entry + 1));
   expectError(beyond, 404, 'INVALID_REQUEST', 'UNKNOWN_ENTRY');
   for (const at of ['', '-1', '1e3', '0x1', ' 1', '9'.repeat(16), '1%00', '../1']) {
-    const answer = await there.get(`/api/v1${block}?at=${at}`);
-    expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
+    expectError(await there.get(`/api/v1${block}?at=${at}`), 400, 'INVALID_REQUEST', 'SCHEMA');
   }
 });
 

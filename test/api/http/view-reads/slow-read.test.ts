@@ -175,8 +175,7 @@ describe.each(oneTransport)('view reads over %s', (transport) => {
       const answer = await there.get(`/api/v1/agents/${stranger}/${what}`);
       expectError(answer, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
     }
-    const scenario = await there.get('/api/v1/scenario');
-    expectError(scenario, 404, 'INVALID_REQUEST', 'UNKNOWN_SCENARIO');
+    expectError(await there.get('/api/v1/scenario'), 404, 'INVALID_REQUEST', 'UNKNOWN_SCENARIO');
   });
 
   test('scenario: is served if known', async () => {

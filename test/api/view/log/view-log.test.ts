@@ -52,8 +52,7 @@ beforeAll(() => livedAnew(one));
 
 /** Copies a folder with a network's history. */
 function lived(): string {
-  const path = copyOf(one, 'network');
-  return path;
+  return copyOf(one, 'network');
 }
 
 const small = { chunkRows: 20 };
@@ -132,8 +131,7 @@ async function spansOf(path: string) {
 test('view: rejects files derived from forged events of the same log', async () => {
   const path = lived();
   const forged = copyOf(path, 'network');
-  const lies = await lie(forged);
-  expect(lies).toBeGreaterThan(5);
+  expect(await lie(forged)).toBeGreaterThan(5);
   const told = await elsewhere(() => spansOf(forged));
   const honest = await spansOf(path);
   expect(JSON.stringify(told)).toContain('forged words');
@@ -200,8 +198,7 @@ test('view: does not recreate a deleted folder', async () => {
   const network = KeptNetwork.open({ path });
   const view = viewOf(network, small);
   renameSync(path, `${path}-gone`);
-  const snapshot = await view.readSnapshot();
-  expect(snapshot.entry).toBe(network.read.position.seq);
+  expect((await view.readSnapshot()).entry).toBe(network.read.position.seq);
   expect(existsSync(path)).toBe(false);
   expect(view.problem).toContain(path);
   await view.close();
@@ -226,8 +223,7 @@ test('view: refuses unknown entries; bounds row batches', async () => {
     next = to + 1;
   }
   assert.equal(next, end + 1);
-  const brief = await view.readRowBatch(0, end, { said: 1 });
-  expect(brief.said.length).toBeLessThanOrEqual(1);
+  expect((await view.readRowBatch(0, end, { said: 1 })).said.length).toBeLessThanOrEqual(1);
   const bytes = await view.spanBytes(0, undefined, { rows: 1_000, said: 9, bytes: 700 });
   expect(bytes.length).toBeLessThan(3_000);
   await view.close();

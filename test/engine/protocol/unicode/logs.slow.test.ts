@@ -39,8 +39,7 @@ async function written(population: Population): Promise<string[]> {
 
 test('unicode: this and the listed Node versions replay a log with all kinds of tags', async () => {
   const path = join(temporaryFolder(), 'network');
-  const population = await newPopulation({ path });
-  expect(await written(population)).toEqual(tags.map(lowerCase));
+  expect(await written(await newPopulation({ path }))).toEqual(tags.map(lowerCase));
   const store = openForReading(path);
   const end = store.meta()!;
   const lines = [...storedLines(store, 0, end.seq)].map((line) => JSON.stringify(printLine(line)));

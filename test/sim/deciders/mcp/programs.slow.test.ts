@@ -61,8 +61,7 @@ test.each(
   const { json } = await simJson(file, '--record', '--out', join(folder, 'run'));
   const { questions, failures } = json.deciders!;
   expect(failures).toEqual({ [reason]: questions });
-  const again = await simJson(file, '--cassette', join(folder, 'run'));
-  expect(again.json.digest).toBe(json.digest);
+  expect((await simJson(file, '--cassette', join(folder, 'run'))).json.digest).toBe(json.digest);
 });
 
 test('mcp: gives up on a server that hangs and ignores all signals but SIGKILL', async () => {

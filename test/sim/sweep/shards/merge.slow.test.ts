@@ -43,8 +43,7 @@ describe('merge: the same bytes as a sweep in one folder', () => {
 
   test('merge: includes cells that stop at a narrow interval', async () => {
     const until = { half_width: 0.15, most: 40 };
-    const design = { factors: [loss(0, 0.1, 0.3)], responses: ['participation'], until };
-    const file = fileOf(design);
+    const file = fileOf({ factors: [loss(0, 0.1, 0.3)], responses: ['participation'], until });
     const folder = temporaryFolder();
     const [alone, out] = [join(folder, 'alone'), join(folder, 'out')];
     const expected = await whole(file, alone);
@@ -88,10 +87,8 @@ for await (const line of createInterface({ input: process.stdin })) {
     );
     const [again, out] = [join(folder, 'again'), join(folder, 'out')];
     await dealt(file, folder, 2, { deciders: { record: true } });
-    const result = await merged(foldersIn(folder, 2), out);
-    expect(result.verdicts).toMatchObject({ pass: 2 });
-    const names = readdirSync(join(out, 'cassettes'));
-    expect(names).toHaveLength(2);
+    expect((await merged(foldersIn(folder, 2), out)).verdicts).toMatchObject({ pass: 2 });
+    expect(readdirSync(join(out, 'cassettes'))).toHaveLength(2);
     const kept = foldersIn(folder, 2).flatMap((shard) => [...filesIn(join(shard, 'cassettes'))]);
     expect(new Map(kept)).toEqual(filesIn(join(out, 'cassettes')));
     writeFileSync(join(around, 'mind.mjs'), 'process.exit(1)');

@@ -29,7 +29,6 @@ test('loss 0 and 1: loses none and all; duplication likewise', () => {
     expect([none.fails(number, 0, 1, 0), all.fails(number, 0, 1, 0)]).toEqual([false, true]);
     expect(linksWith(0, 0).copyOf(number)).toBeNull();
   }
-  const twice = linksWith(0, 1);
-  expect(twice.copyOf(3)).not.toBeNull();
+  expect(linksWith(0, 1).copyOf(3)).not.toBeNull();
   expect(all.delivery(1, 0, 0)).toBeGreaterThan(NETWORK);
 });
