@@ -42,35 +42,24 @@ function ends(c: Forged, change: (outcome: Value) => void): void {
 
 /** Changes the options in both records and the event of the proposal. */
 function offers(c: Forged, options: readonly string[]): void {
-  const set = (value: Value) => {
-    value.options = options;
-  };
+  const set = (value: Value) => (value.options = options);
   for (const link of [opening(c), closing(c)]) {
     amend([link], own(c), ({ context }) => set(context));
   }
   amendEvent([opening(c)], 'block_proposal', set);
 }
 
-const proposes = (c: Forged, options: unknown) =>
-  amendBody(linksOf(c), 'propose', (body) => {
-    body.options = options;
-  });
+const proposes = (c: Forged, options: unknown) => amendBody(linksOf(c), 'propose', { options });
 
 const ballots = [
   forgery('a ballot in the request alone', 'VOTE_RECORD', (c) =>
-    amendBody([vote(c)], 'vote', (body) => {
-      body.ballot = { ranking: ['c'] };
-    }),
+    amendBody([vote(c)], 'vote', { ballot: { ranking: ['c'] } }),
   ),
   forgery('a ballot in the record alone', 'VOTE_RECORD', (c) =>
-    amend([vote(c)], '["votes",', (value) => {
-      value.ballot = { ranking: ['c'] };
-    }),
+    amend([vote(c)], '["votes",', { ballot: { ranking: ['c'] } }),
   ),
   forgery('a ballot in the event alone', 'VOTE_EVENT', (c) =>
-    amendEvent([vote(c)], 'block_validation', (data) => {
-      data.ballot = { ranking: ['c'] };
-    }),
+    amendEvent([vote(c)], 'block_validation', { ballot: { ranking: ['c'] } }),
   ),
   forgery('a ballot that changes nothing', 'SIGNATURE', (c) =>
     votes(c, { ranking: ['b', 'c'] }, votesIn(c)[1]),
@@ -98,36 +87,22 @@ const ballots = [
 ];
 
 const outcomes = [
-  forgery('a choice in the claim alone', 'CLAIM_MISMATCH', (c) => {
-    c.claim.choice = 'a';
-  }),
-  forgery('no choice in the claim', 'CLAIM_MISMATCH', (c) => {
-    delete c.claim.choice;
-  }),
+  forgery('a choice in the claim alone', 'CLAIM_MISMATCH', (c) => (c.claim.choice = 'a')),
+  forgery('no choice in the claim', 'CLAIM_MISMATCH', (c) => delete c.claim.choice),
   forgery('another choice everywhere', 'BLOCK_RECORD', (c) => {
     c.claim.choice = 'a';
-    ends(c, (outcome) => {
-      outcome.choice = 'a';
-    });
+    ends(c, (outcome) => (outcome.choice = 'a'));
   }),
   forgery('another choice in the event', 'BLOCK_EVENT', (c) =>
     amendEvent([closing(c)], 'block_status', { choice: 'a' }),
   ),
   forgery('other standings', 'BLOCK_RECORD', (c) =>
-    ends(c, (outcome) => {
-      (outcome.standings as Record<string, number>).a = 2;
-    }),
+    ends(c, (outcome) => ((outcome.standings as Record<string, number>).a = 2)),
   ),
   forgery('standings left out', 'BLOCK_RECORD', (c) =>
-    ends(c, (outcome) => {
-      delete outcome.standings;
-    }),
+    ends(c, (outcome) => delete outcome.standings),
   ),
-  forgery('a fault', 'BLOCK_RECORD', (c) =>
-    ends(c, (outcome) => {
-      outcome.fault = 'RULE_THREW';
-    }),
-  ),
+  forgery('a fault', 'BLOCK_RECORD', (c) => ends(c, (outcome) => (outcome.fault = 'RULE_THREW'))),
 ];
 
 const options = [
@@ -170,11 +145,7 @@ const rules = (
     ['dormant_after out of bounds', 'GENESIS_PARAMETER', { rule: {}, dormant_after: 1_001 }],
   ] as const
 ).map(([name, code, members]) =>
-  forgery(name, code, (c) =>
-    amendBody(linksOf(c), 'genesis', (body) => {
-      Object.assign(body, members);
-    }),
-  ),
+  forgery(name, code, (c) => amendBody(linksOf(c), 'genesis', members)),
 );
 
 const modules = (
@@ -191,9 +162,7 @@ const modules = (
     'BLOCK_RECORD',
     (c) => {
       if ('choice' in members) c.claim.choice = members.choice;
-      amend([closing(c)], own(c), ({ context }) => {
-        Object.assign(context, members);
-      });
+      amend([closing(c)], own(c), ({ context }) => Object.assign(context, members));
     },
   ],
 );

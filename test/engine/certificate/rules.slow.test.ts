@@ -18,9 +18,8 @@ function forgedOf(text: string): string[] {
     amendEvent([closing(c)], 'block_status', grow);
   });
   const turned = forged(text, (c) => {
-    const turn = (value: Record<string, unknown>) => {
-      value.decision = value.decision === 'approve' ? 'reject' : 'approve';
-    };
+    const turn = (value: Record<string, unknown>) =>
+      (value.decision = value.decision === 'approve' ? 'reject' : 'approve');
     const [vote] = votesIn(c);
     amendBody([vote!], 'vote', turn);
     amend([vote!], '["votes",', turn);
@@ -30,12 +29,8 @@ function forgedOf(text: string): string[] {
     c.claim.status === 'finalized' ? 'rejected' : 'finalized';
   const ended = forged(text, (c) => {
     const other = status(c);
-    amend([closing(c)], own(c), (value) => {
-      value.state = other;
-    });
-    amendEvent([closing(c)], 'block_status', (data) => {
-      data.status = other;
-    });
+    amend([closing(c)], own(c), { state: other });
+    amendEvent([closing(c)], 'block_status', { status: other });
     c.claim.status = other;
   });
   return [grown, turned, ended];
