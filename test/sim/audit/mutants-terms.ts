@@ -14,19 +14,16 @@ export interface Mutant {
   rule?: string;
 }
 
-/** Builds a bug: `place` is the code around `«was → is»`. */
-export function bug(
-  name: string,
-  file: string,
-  place: string,
-  more: Pick<Mutant, 'genesis' | 'rule'> = {},
-): Mutant {
-  const [, head = '', was = '', is = '', tail = ''] = /^(.*)«(.*) → (.*)»(.*)$/.exec(place)!;
-  // `seeded` compares the values, so a condition becomes a boolean.
-  const value = is === 'true' || is === 'false' ? `Boolean(${was})` : was;
-  const becomes = `${head}seeded(${value}, ${is})${tail}`;
-  return { name, file, find: `${head}${was}${tail}`, becomes, ...more };
-}
+/** Builds bugs in one file: `place` is the code around `«was → is»`. */
+export const bugIn =
+  (file: string) =>
+  (name: string, place: string, more: Pick<Mutant, 'genesis' | 'rule'> = {}): Mutant => {
+    const [, head = '', was = '', is = '', tail = ''] = /^(.*)«(.*) → (.*)»(.*)$/.exec(place)!;
+    // `seeded` compares the values, so a condition becomes a boolean.
+    const value = is === 'true' || is === 'false' ? `Boolean(${was})` : was;
+    const becomes = `${head}seeded(${value}, ${is})${tail}`;
+    return { name, file, find: `${head}${was}${tail}`, becomes, ...more };
+  };
 
 export const bft = { policy: 'bft', weights: 'equal', voting_period_ms: 30_000 } as const;
 /** Network without a limit on dormancy. */

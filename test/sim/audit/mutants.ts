@@ -1,26 +1,28 @@
 /** Bugs to seed in a copy of the built engine. `seeded(was, is)` returns `is`. */
 import { attendance, places } from './mutants-attendance.js';
-import { bft, bug, type Mutant, whole } from './mutants-terms.js';
+import { bft, bugIn, type Mutant, whole } from './mutants-terms.js';
+
+const bftRule = bugIn('rules/library/bft.js');
+const pollCounter = bugIn('rules/poll-counter.js');
+const blocks = bugIn('core/commands/blocks.js');
+const electorates = bugIn('core/electorates.js');
+const reputation = bugIn('core/reputation.js');
+const state = bugIn('core/state.js');
 
 const majority = { policy: 'majority' } as const;
 const veto = { policy: 'veto', weights: 'equal', voting_period_ms: 30_000 } as const;
 
 const quorum: Mutant[] = [
-  bug(
-    'bft: two thirds suffice',
-    'rules/library/bft.js',
-    '«3 * approve > 2 * total → 3 * approve >= 2 * total»',
-    { genesis: bft, rule: 'answer' },
-  ),
-  bug(
-    'bft: a third does not reject',
-    'rules/library/bft.js',
-    '«3 * reject >= total → 3 * reject > total»',
-    { genesis: bft, rule: 'quorum' },
-  ),
-  bug(
+  bftRule('bft: two thirds suffice', '«3 * approve > 2 * total → 3 * approve >= 2 * total»', {
+    genesis: bft,
+    rule: 'answer',
+  }),
+  bftRule('bft: a third does not reject', '«3 * reject >= total → 3 * reject > total»', {
+    genesis: bft,
+    rule: 'quorum',
+  }),
+  bugIn('rules/library/majority.js')(
     'majority: a tie finalizes',
-    'rules/library/majority.js',
     '«approve > reject → approve >= reject» ?',
     { genesis: majority, rule: 'answer' },
   ),
@@ -32,13 +34,12 @@ const quorum: Mutant[] = [
     genesis: { ...majority, participation_bps: 5_000 },
     rule: 'answer',
   },
-  bug(
+  pollCounter(
     'veto: a group of two vetoes',
-    'rules/poll-counter.js',
     '«size >= SMALLEST_GROUP → size >= SMALLEST_GROUP - 1» && rejections',
     { genesis: veto, rule: 'quorum' },
   ),
-  bug('veto: never', 'rules/library/veto.js', '«vetoes > 0 → false»', { genesis: veto }),
+  bugIn('rules/library/veto.js')('veto: never', '«vetoes > 0 → false»', { genesis: veto }),
 ];
 
 const tally: Mutant[] = [
@@ -50,24 +51,17 @@ const tally: Mutant[] = [
     genesis: { weights: 'equal' },
     rule: 'tally',
   },
-  bug(
-    'a repeat is counted as another vote',
-    'core/commands/blocks.js',
-    'const first = «voted → voted && !block»',
-    { rule: 'vote-once' },
-  ),
-  bug('weights are ignored', 'rules/poll-counter.js', 'counts[decision] += «weight → 1»;', {
+  blocks('a repeat is counted as another vote', 'const first = «voted → voted && !block»', {
+    rule: 'vote-once',
+  }),
+  pollCounter('weights are ignored', 'counts[decision] += «weight → 1»;', {
     genesis: { weights: 'alliance_bonus' },
     rule: 'tally',
   }),
-  bug('allies bring no bonus', 'core/electorates.js', '«100 + Math.min(10, 2 * voting) → 100»', {
+  electorates('allies bring no bonus', '«100 + Math.min(10, 2 * voting) → 100»', {
     genesis: { weights: 'alliance_bonus' },
   }),
-  bug(
-    'an inactive agent may vote',
-    'core/commands/blocks.js',
-    'const problem = «refuseInactive(agent) → null» ??',
-  ),
+  blocks('an inactive agent may vote', 'const problem = «refuseInactive(agent) → null» ??'),
 ];
 
 const electorate: Mutant[] = [
@@ -77,20 +71,19 @@ const electorate: Mutant[] = [
     find: "agent.status === 'active'",
     becomes: "(!agent.validator || seeded(agent.status === 'active', true))",
   },
-  bug('electorate: dormant agents', 'core/electorates.js', '«!agent.dormant → true»', {
+  electorates('electorate: dormant agents', '«!agent.dormant → true»', {
     genesis: { dormant_after: 1, ...whole },
   }),
-  bug('electorate: producers', 'core/electorates.js', '«agent.validator → true» &&'),
-  bug(
+  electorates('electorate: producers', '«agent.validator → true» &&'),
+  bugIn('core/commands/agents.js')(
     'electorate: is not renewed',
-    'core/commands/agents.js',
     '«agent.validator && wanted !== agent.status → false»',
     { genesis: { weights: 'equal' } },
   ),
-  bug('dormancy: never', 'core/reputation.js', 'if («missed >= after → false»)', {
+  reputation('dormancy: never', 'if («missed >= after → false»)', {
     genesis: { dormant_after: 2, ...whole },
   }),
-  bug('dormancy: never ends', 'core/engine.js', '«!agent?.dormant → true»', {
+  bugIn('core/engine.js')('dormancy: never ends', '«!agent?.dormant → true»', {
     genesis: { dormant_after: 1, ...whole },
   }),
 ];
@@ -103,18 +96,10 @@ const chain: Mutant[] = [
     becomes: 'of state.blocks.open().filter(() => seeded(true, false)))',
     rule: 'orphan',
   },
-  bug(
-    'the height is not raised',
-    'core/commands/blocks.js',
-    'state.height = «height → height - 1»;',
-    { rule: 'height' },
-  ),
-  bug(
-    'a stale parent is accepted',
-    'core/commands/blocks.js',
-    '«parent_hash !== head_hash → false»',
-    { rule: 'extends-head' },
-  ),
+  blocks('the height is not raised', 'state.height = «height → height - 1»;', { rule: 'height' }),
+  blocks('a stale parent is accepted', '«parent_hash !== head_hash → false»', {
+    rule: 'extends-head',
+  }),
   {
     name: 'a final transaction is accepted again',
     file: 'core/commands/blocks.js',
@@ -123,31 +108,24 @@ const chain: Mutant[] = [
       'if (seeded(Boolean(signers?.includes(signer) || final), !!signers?.includes(signer)))',
     genesis: bft,
   },
-  bug(
-    'a ninth block is accepted',
-    'core/commands/blocks.js',
-    '«blocks.openCount >= limits.openBlocks → false»',
-  ),
+  blocks('a ninth block is accepted', '«blocks.openCount >= limits.openBlocks → false»'),
 ];
 
 const time: Mutant[] = [
-  bug(
+  blocks(
     'a vote 1 ms after the deadline counts',
-    'core/commands/blocks.js',
     'state.deadlines.set(deadlineId(hash), «context.deadline → context.deadline + 1»)',
   ),
-  bug(
+  blocks(
     'a block ends at its deadline',
-    'core/commands/blocks.js',
     'state.deadlines.set(deadlineId(hash), «context.deadline → context.deadline - 1»)',
     { genesis: bft, rule: 'quorum' },
   ),
-  bug(
+  state(
     'requests are forgotten after a second',
-    'core/state.js',
     '«state.now - first.at <= limits.requestMemoryMs → state.now - first.at < 1_000»',
   ),
-  bug('metrics: the window is open at both ends', 'core/state.js', '«at > after → at >= after» ?'),
+  state('metrics: the window is open at both ends', '«at > after → at >= after» ?'),
 ];
 
 const scores: Mutant[] = [
@@ -157,20 +135,17 @@ const scores: Mutant[] = [
     find: 'penalize(state, plan.agent.ordinal);',
     becomes: 'if (seeded(true, false)) penalize(state, plan.agent.ordinal);',
   },
-  bug('equivocation costs each time', 'core/commands/blocks.js', 'if («known → false» ||'),
-  bug(
+  blocks('equivocation costs each time', 'if («known → false» ||'),
+  reputation(
     'scores are rounded down',
-    'core/reputation.js',
     '«old + Math.trunc((sample - old) / 16) → old + Math.floor((sample - old) / 16)»',
   ),
-  bug(
+  reputation(
     'a vote rates its own voter',
-    'core/reputation.js',
     'const rest = «approve + reject - weight → approve + reject»;',
   ),
-  bug(
+  reputation(
     'allies rate memes',
-    'core/reputation.js',
     'if («partial.has(state.agents.at(agents[position]).id) → false»)',
   ),
 ];
