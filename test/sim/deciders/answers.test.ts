@@ -35,25 +35,18 @@ async function decidedBy(rule: Rule, strategy: Raw = {}, sections: Raw = {}) {
   return { result, decider, cassette, minds };
 }
 
-const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
-  [
-    'an error status',
-    'refused',
-    /500/,
-    (_, response) => {
-      response.statusCode = 500;
-      return vote;
-    },
-  ],
-  [
-    'a redirect',
-    'refused',
-    /302/,
-    (_, response) => {
-      response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
-      return own;
-    },
-  ],
+type Bad = [name: string, reason: string, detail: RegExp, rule: Rule];
+const row = (...of: Bad): Bad => of;
+
+const bad: Bad[] = [
+  row('an error status', 'refused', /500/, (_, response) => {
+    response.statusCode = 500;
+    return vote;
+  }),
+  row('a redirect', 'refused', /302/, (_, response) => {
+    response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end();
+    return own;
+  }),
   ['an empty body', 'no_json', /not JSON/, raw('')],
   ['garbage', 'no_json', /not JSON/, raw(Buffer.from([0xff, 0xfe, 0x00]))],
   ['an HTML page', 'no_json', /not JSON/, raw('<html>busy</html>')],
@@ -69,15 +62,10 @@ const bad: [name: string, reason: string, detail: RegExp, rule: Rule][] = [
   ['many commands', 'wrong', /commands/, () => Array.from({ length: 17 }, () => vote)],
   ['memory', 'wrong', /memory/, () => ({ commands: [], memory: { a: 'x'.repeat(9_000) } })],
   ['a control character', 'wrong', /U\+001b/, () => ({ ...vote, reason: 'red \u001b[31m' })],
-  [
-    'a broken connection',
-    'unreachable',
-    /./,
-    (_, response) => {
-      response.destroy();
-      return own;
-    },
-  ],
+  row('a broken connection', 'unreachable', /./, (_, response) => {
+    response.destroy();
+    return own;
+  }),
 ];
 
 test.each(bad)('answers: counts %s as %s', async (_, reason, detail, rule) => {

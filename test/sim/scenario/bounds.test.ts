@@ -9,85 +9,48 @@ const padded = (index: number) => `k${index}_${'x'.repeat(36)}`;
 const script = (parameters: string) =>
   `${town}    strategy: { kind: script, module: m.js, parameters: { ${parameters} } }\n`;
 
-/** The repeated part, a file that repeats it `count` times, and the error's line and start. */
-const growing: [what: string, text: (count: number) => string, line: number, error: string][] = [
-  [
-    'unknown keys',
-    (count) => town + times(count, (at) => `${padded(at)}: 1\n`).join(''),
-    6,
-    `${padded(0)} is an unknown key`,
-  ],
-  [
-    'unknown keys of a group in JSON',
-    (count) => {
-      const group = Object.fromEntries(times(count, (at) => [padded(at), 1]));
-      return JSON.stringify({ title: 't', agents: [group] });
-    },
-    1,
-    `agents.0.${padded(0)} is an unknown key`,
-  ],
-  [
-    'groups',
-    (count) => {
-      const group = (at: number) => `  - { group: g${at}, count: 4, producers: 1 }\n`;
-      return `title: t\nagents:\n${times(count, group).join('')}`;
-    },
-    2,
-    'agents has ',
-  ],
-  [
-    'members of an unknown kind',
-    (count) => `${town}    strategy: { kind: x, ${times(count, padded).join(': 1, ')}: 1 }\n`,
-    6,
-    'agents.0.strategy.kind is "x"',
-  ],
-  [
-    'occasions',
-    (count) => {
-      const asks = times(count, () => 'vote').join(', ');
-      return `${town}    strategy: { kind: exec, command: [a], asks: [${asks}] }\n`;
-    },
-    6,
-    'agents.0.strategy.asks has ',
-  ],
-  [
-    'anchors and aliases',
-    (count) => {
-      const anchors = times(count, (at) => `k${at}: &a${at} 1\n`);
-      return town + [...anchors, ...times(count, (at) => `l${at}: *a${at}\n`)].join('');
-    },
-    6,
-    'k0 is an unknown key',
-  ],
-  [
-    'aliases of a list of empty lists',
-    (count) => {
-      const [empty, aliases] = [times(count, () => '[]'), times(count, () => '*a')];
-      return script(`a: &a [${empty.join(',')}], b: [${aliases.join(',')}]`);
-    },
-    1,
-    'the scenario has more than ',
-  ],
-  [
-    'merge keys',
-    (count) => {
-      const [members, aliases] = [times(count, (at) => `k${at}: 1`), times(count, () => '*a')];
-      const merged = `l: { <<: [${aliases.join(',')}] }\n`;
-      return `%YAML 1.1\n---\n${town}k: &a { ${members.join(', ')} }\n${merged}`;
-    },
-    8,
-    'k is an unknown key',
-  ],
-  [
-    'members of an ordered map',
-    (count) => {
-      const members = times(count, (at) => `{ k${at}: 1 }`).join(', ');
-      return `%YAML 1.1\n---\n${town}k: !!omap [${members}]\n`;
-    },
-    8,
-    'k is an unknown key',
-  ],
-  ['levels', (count) => `a: ${'['.repeat(10 * count)}`, 1, 'nested too deeply'],
+type Growing = [what: string, line: number, error: string, text: (count: number) => string];
+
+const row = (...of: Growing): Growing => of;
+
+/** The repeated part, the error's line and start, and a file that repeats the part. */
+const growing = [
+  row('unknown keys', 6, `${padded(0)} is an unknown key`, (count) => {
+    return town + times(count, (at) => `${padded(at)}: 1\n`).join('');
+  }),
+  row('unknown keys of a group in JSON', 1, `agents.0.${padded(0)} is an unknown key`, (count) => {
+    const group = Object.fromEntries(times(count, (at) => [padded(at), 1]));
+    return JSON.stringify({ title: 't', agents: [group] });
+  }),
+  row('groups', 2, 'agents has ', (count) => {
+    const group = (at: number) => `  - { group: g${at}, count: 4, producers: 1 }\n`;
+    return `title: t\nagents:\n${times(count, group).join('')}`;
+  }),
+  row('members of an unknown kind', 6, 'agents.0.strategy.kind is "x"', (count) => {
+    return `${town}    strategy: { kind: x, ${times(count, padded).join(': 1, ')}: 1 }\n`;
+  }),
+  row('occasions', 6, 'agents.0.strategy.asks has ', (count) => {
+    const asks = times(count, () => 'vote').join(', ');
+    return `${town}    strategy: { kind: exec, command: [a], asks: [${asks}] }\n`;
+  }),
+  row('anchors and aliases', 6, 'k0 is an unknown key', (count) => {
+    const anchors = times(count, (at) => `k${at}: &a${at} 1\n`);
+    return town + [...anchors, ...times(count, (at) => `l${at}: *a${at}\n`)].join('');
+  }),
+  row('aliases of a list of empty lists', 1, 'the scenario has more than ', (count) => {
+    const [empty, aliases] = [times(count, () => '[]'), times(count, () => '*a')];
+    return script(`a: &a [${empty.join(',')}], b: [${aliases.join(',')}]`);
+  }),
+  row('merge keys', 8, 'k is an unknown key', (count) => {
+    const [members, aliases] = [times(count, (at) => `k${at}: 1`), times(count, () => '*a')];
+    const merged = `l: { <<: [${aliases.join(',')}] }\n`;
+    return `%YAML 1.1\n---\n${town}k: &a { ${members.join(', ')} }\n${merged}`;
+  }),
+  row('members of an ordered map', 8, 'k is an unknown key', (count) => {
+    const members = times(count, (at) => `{ k${at}: 1 }`).join(', ');
+    return `%YAML 1.1\n---\n${town}k: !!omap [${members}]\n`;
+  }),
+  row('levels', 1, 'nested too deeply', (count) => `a: ${'['.repeat(10 * count)}`),
 ];
 
 /** Least CPU time of several refusals, in microseconds, and the error. */
@@ -108,8 +71,8 @@ function refusal(file: string): { cpu: number; message: string } {
  */
 const MOST_RATIO = 64;
 
-test.each(growing)('scenario bounds: refuses many %s in linear time', (...row) => {
-  const [, text, line, error] = row;
+test.each(growing)('scenario bounds: refuses many %s in linear time', (...growth) => {
+  const [, line, error, text] = growth;
   const large = fileOf(text(8_000));
   const [small, refused] = [refusal(fileOf(text(500))), refusal(large)];
   const { cpu, message } = refused;

@@ -141,10 +141,8 @@ test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
   const text = readFileSync(failure.file, 'utf8');
   expect(linesOf(text)[2]).toBe(`# ${failure.command}`);
   const { agents } = parse(text) as { agents: { count: number }[] };
-  expect(
-    agents.reduce((sum, { count }) => sum + count, 0),
-    text,
-  ).toBeLessThanOrEqual(5);
+  const population = agents.reduce((sum, { count }) => sum + count, 0);
+  expect(population, text).toBeLessThanOrEqual(5);
 
   // The printed scenario shows the bug with the mutant, but not with the original.
   const again = failure.command.split(' ').slice(2);
