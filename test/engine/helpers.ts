@@ -191,8 +191,7 @@ export class Population {
   }
 
   ally(by: Signatory, targets: readonly Citizen[], fields: Partial<AllianceFields> = {}) {
-    const target_ids = targets.map(({ id }) => id);
-    const alliance = { purpose: 'win', target_ids, ...fields };
+    const alliance = { purpose: 'win', target_ids: targets.map(({ id }) => id), ...fields };
     return this.submit(composeAlliancePropose(by, this.stamp(), alliance));
   }
 

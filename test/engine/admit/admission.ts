@@ -45,11 +45,10 @@ export const good: Record<CommandKind, Body> = {
 /** Builds a request with the given kind and body. */
 export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
   const inBody = kind === 'vote' || kind === 'propose';
-  const id = kind === 'status' ? agent : `ally_${'0'.repeat(32)}`;
   return {
     kind,
     public_key: key,
-    target: targetOf(kind, id),
+    target: targetOf(kind, kind === 'status' ? agent : `ally_${'0'.repeat(32)}`),
     timestamp: inBody ? '' : timestamp,
     signature: inBody ? '' : signature,
     body,

@@ -59,8 +59,7 @@ test('checkCertificate: needs one trusted digest for a single span', async () =>
   expect(alone.trusts).toHaveLength(1);
   expect(alone.trusts[0]).toContain(`digest ${alone.spans[0]!.digest} after entry`);
   const { last } = alone.spans[0]!;
-  const trusted = [{ seq: last, digest: digests[last]! }];
-  const bound = holding(text, { trusted });
+  const bound = holding(text, { trusted: [{ seq: last, digest: digests[last]! }] });
   expect(bound.trusts).toEqual([expect.stringMatching(`entry ${last}\\b`)]);
   expect(bound.spans[0]!.trusted_to).toBe(last);
   // A digest before the end covers only the preceding entries, such as genesis.

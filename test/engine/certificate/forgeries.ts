@@ -456,8 +456,7 @@ const outcome: Forgery[] = [
   onText('a request that nothing rests on', 'REQUEST_UNUSED', (c) => {
     const link = linksOf(c)[1]!;
     const { entry } = linksOf(c).find((one) => one.entry?.kind === 'propose')!;
-    const at = linksOf(c)[0]!.entry!.at;
-    link.entry = { ...entry!, at, kind: 'register', body: '{}' };
+    link.entry = { ...entry!, at: linksOf(c)[0]!.entry!.at, kind: 'register', body: '{}' };
   }),
 ];
 

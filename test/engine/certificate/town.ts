@@ -79,8 +79,7 @@ export async function certificateOf(
 ): Promise<string> {
   const store = openForReading(path);
   try {
-    const lines = storedLines(store, 0, store.meta()!.seq);
-    return await certify({ lines, block, ...options });
+    return await certify({ lines: storedLines(store, 0, store.meta()!.seq), block, ...options });
   } finally {
     await store.close();
   }

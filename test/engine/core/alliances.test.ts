@@ -4,8 +4,7 @@ import { populated, refusalOf } from '../helpers.js';
 populated('alliance: points at an unknown invitee', async (population) => {
   const [ada, bob] = await population.joinMany(2);
   for (const id of [`agent_${'0'.repeat(32)}`, `agent_${'f'.repeat(32)}`]) {
-    const unknown = { ...bob!, id };
-    expect(refusalOf(await population.ally(ada!, [bob!, unknown]))).toMatchObject({
+    expect(refusalOf(await population.ally(ada!, [bob!, { ...bob!, id }]))).toMatchObject({
       status: 404,
       pointer: '/target_ids/1',
     });

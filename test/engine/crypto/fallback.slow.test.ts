@@ -50,9 +50,8 @@ async function runBlocked(kind: string) {
   const folder = await mkdtemp(join(tmpdir(), 'fallback-'));
   folders.push(folder);
   const log = join(folder, 'blocked');
-  const env = { ...process.env, BLOCKED_LOG: log };
   const { stdout, stderr } = await run(process.execPath, ['--require', block, child, kind], {
-    env,
+    env: { ...process.env, BLOCKED_LOG: log },
   });
   const blocked = (await readFile(log, 'utf8')).trim().split('\n').sort();
   return { found: JSON.parse(stdout) as Found, warning: stderr, blocked };

@@ -51,9 +51,8 @@ async function replayed(path: string): Promise<{ digests: string[]; records: Rec
   const stored = openForReading(path);
   const [digests, records]: [string[], Records[]] = [[], []];
   const now: Records = {};
-  const lines = storedLines(stored, 0, stored.meta()!.seq);
   const result = await replay({
-    lines,
+    lines: storedLines(stored, 0, stored.meta()!.seq),
     stored,
     onStep: ({ changes, digest }) => {
       for (const { table, key, json } of changes) {

@@ -39,8 +39,7 @@ describe('Schulze 2011, example 1: 45 voters rank five options', () => {
 
   test('the strongest paths have the published strengths', () => {
     const paths = findStrongestPaths(pairsOf(options, votes));
-    const others = paths.map((row, a) => row.map((path, b) => (a === b ? 0 : path)));
-    expect(others).toEqual([
+    expect(paths.map((row, a) => row.map((path, b) => (a === b ? 0 : path)))).toEqual([
       [0, 28, 28, 30, 24],
       [25, 0, 28, 33, 24],
       [25, 29, 0, 29, 24],
@@ -180,10 +179,9 @@ test('Gilad et al. 2017: such a committee decides, but not without the honest se
     expect(approve! + reject!).toBe(seats);
     const [honest, others] = [votes.slice(0, 4_000), votes.slice(4_000)];
     const absent = others.map(() => 20);
-    const half = honest.map((vote) => ({ ...vote, decision: 'approve' as const })).slice(0, 3_000);
     const missing = {
       ...poll,
-      votes: half,
+      votes: honest.map((vote) => ({ ...vote, decision: 'approve' as const })).slice(0, 3_000),
       absent: [...absent, ...honest.slice(3_000).map(() => 20)],
     };
     expect(decidePoll(rule, missing).status).toBe('expired');

@@ -169,8 +169,7 @@ test('tie: a search over 16 equal options is bounded and names every possible wi
     ['ranked_pairs', rotated, false],
     ['schulze', rotated, true],
   ] as const) {
-    const rule = createRule(policy, {});
-    const tie = findPollTie(rule, {
+    const tie = findPollTie(createRule(policy, {}), {
       options,
       votes: rankings.map((ranking) => ({ ballot: { ranking } })),
     });

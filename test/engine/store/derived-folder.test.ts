@@ -125,8 +125,7 @@ test('derived files: neither unpacks nor fully reads a forged file', async () =>
 
 /** Compresses zeros as a stream. */
 async function packedZeros(length: number): Promise<Buffer> {
-  const params = { [constants.BROTLI_PARAM_QUALITY]: 1 };
-  const packer = createBrotliCompress({ params });
+  const packer = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
   const parts: Buffer[] = [];
   packer.on('data', (part: Buffer) => parts.push(part));
   const zeros = Buffer.alloc(2 ** 20);

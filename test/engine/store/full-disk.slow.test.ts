@@ -54,11 +54,10 @@ test('network: sustained writes get DISK_FULL, and later continue', async (conte
   const ballast = join(disk, 'ballast');
   writeFileSync(ballast, Buffer.alloc(16 * MIB));
   const fatal: Error[] = [];
-  const verifier = createVerifier('off');
   const network = await Network.open({
     path,
     genesis: { network_id: 'full', signatures: 'none' },
-    verifier,
+    verifier: createVerifier('off'),
     clock: systemClock(),
     freeSpaceBytes: 8 * MIB,
     onFatal: (error) => fatal.push(error),

@@ -14,8 +14,7 @@ export interface Child {
 
 /** Runs writer.mjs, which documents its arguments. */
 export function startWriter(args: string[], env: Record<string, string> = {}): Child {
-  const script = join(import.meta.dirname, 'writer.mjs');
-  const child = spawn(process.execPath, [script, ...args], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'writer.mjs'), ...args], {
     env: { ...process.env, ...env },
     stdio: 'pipe',
   });

@@ -18,8 +18,7 @@ async function recorded(strategy: Raw = {}, folder?: string, decider?: DeciderSe
   const scenario = town(own, { length: { blocks: 6 } }, folder);
   const out = join(temporaryFolder(), 'run');
   const options = folder === undefined ? {} : { folder };
-  const result = await runIn(scenario, out, { ...options, ...record });
-  return { server, out, result };
+  return { server, out, result: await runIn(scenario, out, { ...options, ...record }) };
 }
 
 async function forked(run: string, added: Raw[], hooks: { record?: boolean; mostCalls?: number }) {

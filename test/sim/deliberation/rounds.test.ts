@@ -116,8 +116,7 @@ test('log: statements are remarks, replays match, and a run without a log is equ
   const spec = { rounds: 3, until: 'unanimity' };
   const { result, folder, statements } = await deliberate([five], spec);
   expect((await replayHere(join(folder, 'network'), false)).match).toBe(true);
-  const lines = await logLines(folder);
-  const said = lines
+  const said = (await logLines(folder))
     .filter(({ kind }) => kind === 'discuss')
     .map(({ body }) => bodyOf<{ message: string }>(body).message)
     .map((message) => JSON.parse(message) as { round: number; value: string });
@@ -188,8 +187,7 @@ test('questions: each block asks the next one, with its own options', async () =
     { text: 'First?', options: ['a', 'b'], truth: 'a' },
     { text: 'Second?', options: ['b', 'c'], truth: 'b' },
   ];
-  const sure = group('sure', 3, { model: 'majority', p: 1 });
-  const { samples, result } = await deliberate([sure], {
+  const { samples, result } = await deliberate([group('sure', 3, { model: 'majority', p: 1 })], {
     ...{ rounds: 2, questions, value: { kind: 'option' }, until: 'unanimity' },
   });
   expect(samples.map(({ question, value }) => [question, value])).toEqual([

@@ -122,8 +122,7 @@ describe('ballots of a file', () => {
     ],
   ])('have the form of the rule %s, one per agent in order', async (policy, expected) => {
     const { votes } = await hold(town({ text: dataOf('soc', orders), policy }));
-    const byAgent = new Map(votes.map(({ validator, ballot }) => [validator.id, ballot]));
-    expect(byAgent.size).toBe(5);
+    expect(new Map(votes.map(({ validator, ballot }) => [validator.id, ballot])).size).toBe(5);
     const counts = expected.map(
       (ballot) =>
         votes.filter((vote) => JSON.stringify(vote.ballot) === canonicalText(ballot)).length,

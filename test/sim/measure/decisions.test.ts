@@ -37,8 +37,7 @@ async function runOf(decisions: boolean) {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'own.ts'), script);
   const out = join(folder, 'run');
-  const result = await simulate(town(decisions), { out, folder, verifier: 'inline' });
-  return { out, result };
+  return { out, result: await simulate(town(decisions), { out, folder, verifier: 'inline' }) };
 }
 
 test('decisions: has a consistent line for each counted vote', async () => {

@@ -36,8 +36,7 @@ export function collect(
   everyMs?: number,
 ): Collected {
   const rows: Row<'votes.csv'>[] = [];
-  const scenario = scenarioWith(groups, everyMs);
-  const collector = new Collector(scenario, agents, START_MS, {
+  const collector = new Collector(scenarioWith(groups, everyMs), agents, START_MS, {
     onRow: (row) => void rows.push(row),
   });
   return { collector, rows };

@@ -37,8 +37,7 @@ async function kept(text: string) {
   const agents = [honest, group, { group: 'more', count: 2, strategy }];
   const sections = { title: 't', signatures: 'none', agents, social: quiet, length: { blocks: 3 } };
   const out = join(temporaryFolder(), 'run');
-  const result = await simulate(completeScenario(sections, folder), { folder, out });
-  return { result, out };
+  return { result: await simulate(completeScenario(sections, folder), { folder, out }), out };
 }
 
 test('report: runs once for the run and once per group, in the result and in a table', async () => {
@@ -85,8 +84,7 @@ test('report: a number that is not finite is a missing value with a warning', as
   expect(result.reported.groups.own).toEqual({ x: null, y: null, z: 1 });
   expect(result.reported.missing).toHaveLength(6);
   expect(result.reported.missing![0]).toMatch(/report for the run: measure x is Infinity/);
-  const rows = csvRows(join(out, 'reported.csv'));
-  expect(rows).toContainEqual({ group: '', measure: 'x', value: '' });
+  expect(csvRows(join(out, 'reported.csv'))).toContainEqual({ group: '', measure: 'x', value: '' });
 });
 
 test.each([
@@ -94,11 +92,10 @@ test.each([
   ...['own-script', 'snowball', 'sybil-waves', 'tendermint'],
 ])('report: the script of %s has finite measures in runs of one block or none', async (name) => {
   for (const length of [{ blocks: 1 }, { virtual_ms: 2 }, { virtual_ms: 10_000 }]) {
-    const changes = [
+    const { scenario, folder } = loadScenario(name, [
       ['length', length],
       ['measure.warmup_ms', 1],
-    ] as const;
-    const { scenario, folder } = loadScenario(name, changes);
+    ] as const);
     const { reported } = await simulate(scenario, { folder, store: 'memory', audit: false });
     expect(reported.missing, JSON.stringify(length)).toBeUndefined();
   }

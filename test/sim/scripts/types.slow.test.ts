@@ -67,8 +67,7 @@ export const vote: ScriptModule['vote'] = (_, rng) => {
 
 test('scenario check: reports that TypeScript is not installed', async () => {
   const file = town("export const vote = () => ({ do: 'vote', decision: 'approve' as const });");
-  const cwd = temporaryFolder();
-  const { code, stderr } = await folkmoot(['scenario', 'check', file], { cwd });
+  const { code, stderr } = await folkmoot(['scenario', 'check', file], { cwd: temporaryFolder() });
   expect(code).toBe(0);
   expect(stderr).toMatch(/types not checked: TypeScript is not installed/);
 });

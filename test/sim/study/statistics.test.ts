@@ -67,8 +67,7 @@ const observe = (values: (number | null)[], cluster = (at: number) => at): Obser
   values.map((value, at) => ({ pair: String(at), cluster: String(cluster(at)), value }));
 
 test('coverage: rates of one arm, alone and in clusters', () => {
-  const rates = [0.05, 0.2, 0.4, 0.6, 0.8, 0.95];
-  const each = rates.map((rate) =>
+  const each = [0.05, 0.2, 0.4, 0.6, 0.8, 0.95].map((rate) =>
     coverage(
       400,
       () => estimateEffect(observe(Array.from({ length: 50 }, () => draw(rate))), []).arms[0],

@@ -179,8 +179,7 @@ process.exit(1);`;
 const named = Object.entries(bugs).map(([name, edits]) => ({ name, edits }));
 const chosen = full ? named : named.filter((_, index) => index % 10 === 0);
 test.each(chosen)('clusters: find the bug that $name', async ({ edits }) => {
-  const program = mutant(...edits);
-  const script = untilFailure(join(dirname(program), '../sim/swarm'));
+  const script = untilFailure(join(dirname(mutant(...edits)), '../sim/swarm'));
   const { stdout } = await execute(process.execPath, ['--input-type=module', '--eval', script]);
   const { kind, seed } = JSON.parse(stdout) as { seed: number; kind: string };
   expect(['safety', 'liveness', 'crash'], `at seed ${seed}`).toContain(kind);
@@ -192,8 +191,7 @@ test('clusters: end the process if a step of a cluster does not end', async () =
     'await sleep(this.options.host, bounds.cardMs,',
     'for (;;) await (0,',
   ]);
-  const looping = await folkmoot(['swarm', '--cluster', '--seeds', '1'], { program });
-  expect(looping).toMatchObject({
+  expect(await folkmoot(['swarm', '--cluster', '--seeds', '1'], { program })).toMatchObject({
     signal: 'SIGKILL',
     stderr: expect.stringMatching(/cluster 1 has not/),
   });

@@ -12,8 +12,7 @@ import { linesOf } from '../../support/runs.js';
 import { mutant } from './mutant.js';
 
 describe('swarm: generation', () => {
-  const numbers = Array.from({ length: 300 }, (_, index) => index + 1);
-  const drawn = numbers.map((number) => draw(number));
+  const drawn = Array.from({ length: 300 }, (_, index) => index + 1).map((number) => draw(number));
 
   test('swarm: generates the scenario from the number alone', () => {
     for (const number of [1, 77, 300]) expect(draw(number)).toEqual(drawn[number - 1]);

@@ -155,8 +155,7 @@ test.skipIf(process.platform !== 'linux')(
 
 /** Returns the processes that run jobs for this process. */
 function jobProcesses(): number[] {
-  const threads = readdirSync('/proc/self/task');
-  const children = threads.flatMap(
+  const children = readdirSync('/proc/self/task').flatMap(
     (thread) => readFileSync(`/proc/self/task/${thread}/children`, 'utf8').match(/\d+/g) ?? [],
   );
   return children

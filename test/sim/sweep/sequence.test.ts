@@ -19,8 +19,7 @@ test.each([
 });
 
 test('sequence: has the first points in three dimensions of Bratley and Fox (1988)', () => {
-  const pointOf = sobolPoints(3);
-  expect([0, 1, 2, 3].map(pointOf)).toEqual([
+  expect([0, 1, 2, 3].map(sobolPoints(3))).toEqual([
     [0, 0, 0],
     [0.5, 0.5, 0.5],
     [0.75, 0.25, 0.25],

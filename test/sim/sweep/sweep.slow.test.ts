@@ -80,8 +80,7 @@ test('sweep: a single run with a log has the trace of the table', async () => {
   const alone = await folkmoot(['sim', file, '--seed', row.seed!, ...set, ...record, '--json']);
   expect(alone.code).toBe(0);
   expect(JSON.parse(alone.stdout)).toMatchObject({ trace_digest, verdict });
-  const other = await folkmoot(['sim', file, '--seed', 'b', ...set, ...record, '--json']);
-  expect(other.code).toBe(12);
+  expect((await folkmoot(['sim', file, '--seed', 'b', ...set, ...record, '--json'])).code).toBe(12);
 });
 
 test('sweep --log full: adds the digest of each log, and changes nothing else', async () => {
@@ -190,8 +189,7 @@ test('sweep: stops with a command that reproduces the failure', async () => {
 test('sweep: continues, and records failed runs in the tables', async () => {
   const folder = temporaryFolder();
   const kept = join(folder, 'out');
-  const moody = failing(folder);
-  const { code, stdout } = await sweepIn(moody, kept, '--on-error', 'continue', '--json');
+  const { code, stdout } = await sweepIn(failing(folder), kept, '--on-error', 'continue', '--json');
   expect(code).toBe(2);
   expect(JSON.parse(stdout)).toMatchObject({
     ...{ completed: 6, finished: true, verdicts: { pass: 4, error: 2 } },
@@ -215,7 +213,7 @@ test.each(['grid', 'list'])('sweep: names what changed no run of a %s', async (d
     { path: 'agents.town.strategy.parameters.unread', name: 'unread', values: [1, 2] },
     ...(design === 'grid' ? [{ path: 'links.loss', values: [0, 0.5] }] : []),
   ];
-  const raw = {
+  const given = writeScenario(folder, {
     ...smallRaw(),
     agents: [{ ...smallRaw().agents[0], strategy }],
     length: { blocks: 2, until: never },
@@ -225,8 +223,7 @@ test.each(['grid', 'list'])('sweep: names what changed no run of a %s', async (d
       { kind: 'silence', whom: [{ agent: 4 }], at_ms: 10_000, acts: false },
     ],
     sweep: { design, factors, replicates: 2 },
-  };
-  const given = writeScenario(folder, raw);
+  });
   const { code, stdout, stderr } = await sweepIn(given, join(folder, 'out'), '--json');
   expect(code, stderr).toBe(0);
   expect(JSON.parse(stdout).without_effect).toMatchObject([
@@ -235,8 +232,7 @@ test.each(['grid', 'list'])('sweep: names what changed no run of a %s', async (d
     { path: 'length.until', reason: 'never_met' },
   ]);
   expect(linesOf(stderr).filter((line) => line.startsWith('folkmoot: note:'))).toHaveLength(3);
-  const alone = await folkmoot(['sim', given, '--json']);
-  expect(JSON.parse(alone.stdout).censored).toEqual(
+  expect(JSON.parse((await folkmoot(['sim', given, '--json'])).stdout).censored).toEqual(
     ['interventions.0', 'length.until'].map((path) => expect.stringMatching(`^${path} `)),
   );
 });

@@ -43,19 +43,16 @@ import { delegation, paradox, rules, sortition } from './rule-cases.js';
 
 const ELECTORS = 31;
 
-/** Agents that approve every block. */
-
 type Policy = 'bft' | 'majority';
 
 /** A fixed number of 31 electors approve and the others reject: always the same outcome. */
 async function against(policy: Policy, rejecting: number, blocks: number): Promise<Row> {
   const town = { group: 'town', count: ELECTORS - rejecting, producers: 1, traits: approving };
   const other = { group: 'other', count: rejecting, strategy: { kind: 'bloc' } };
-  const raw = {
+  const found = await blocksOf({
     ...{ agents: [town, other], producers: { block_interval_ms: 1_000 } },
     ...{ consensus: { policy, dormant_after: 0, voting_period_ms: 10_000 }, length: { blocks } },
-  };
-  const found = await blocksOf(raw);
+  });
   const approve = ELECTORS - rejecting;
   const enough = policy === 'bft' ? approve >= bftQuorum(ELECTORS) : approve > rejecting;
   return {
@@ -67,13 +64,12 @@ async function against(policy: Policy, rejecting: number, blocks: number): Promi
 
 /** Each elector approves with the same probability, so theory is a tail of the binomial. */
 async function byCoin(policy: Policy, threshold: number, blocks: number): Promise<Row> {
-  const raw = {
+  const found = await blocksOf({
     agents: [{ group: 'town', count: ELECTORS, producers: 1, traits: whim(threshold) }],
     producers: { block_interval_ms: 1_000 },
     consensus: { policy, dormant_after: 0 },
     length: { blocks },
-  };
-  const found = await blocksOf(raw);
+  });
   const quorum = policy === 'bft' ? bftQuorum(ELECTORS) : Math.floor(ELECTORS / 2) + 1;
   const chance = whimOf(threshold);
   const finalized = finalizedOf(found);
@@ -110,13 +106,12 @@ const thresholds: ValidationCase = {
 const THRESHOLD = 40;
 
 async function jury(jurors: number, blocks: number): Promise<Row> {
-  const raw = {
+  const found = await blocksOf({
     agents: [{ group: 'jury', count: jurors, producers: 1, traits: whim(THRESHOLD) }],
     producers: { block_interval_ms: 1_000 },
     consensus: { policy: 'majority', dormant_after: 0 },
     length: { blocks },
-  };
-  const found = await blocksOf(raw);
+  });
   const right = finalizedOf(found);
   return {
     what: `${jurors} jurors, each right with ${whimOf(THRESHOLD).toFixed(4)}: jury right`,
@@ -150,13 +145,13 @@ const WIDTH_MS = 3_000;
 
 async function rowsOf(electors: number, blocks: number): Promise<Row[]> {
   const traits = { ...approving, think_ms: WIDTH_MS };
-  const raw = {
+  const closed = await blocksOf({
     agents: [{ group: 'town', count: electors, producers: 1, traits }],
     producers: { block_interval_ms: 1_000 },
     consensus: { dormant_after: 0 },
     length: { blocks },
-  };
-  const found = (await blocksOf(raw)).map(({ finality }) => finality);
+  });
+  const found = closed.map(({ finality }) => finality);
   const quorum = bftQuorum(electors);
   const fixed = 2 * LATENCY_MS + THINK_MS;
   const p95 = fixed + WIDTH_MS * jstat.jStat.beta.inv(0.95, quorum, electors + 1 - quorum);

@@ -135,10 +135,9 @@ export const debates: ValidationCase = {
       found.push(await meanRow(what, theory, ['jury', 'majority_first', jury(count, p)], size));
     }
     for (const rounds of [2, 5]) {
-      const blocks = scaled(size, 100, 400);
       const changes: Change[] = [
         ['deliberation.rounds', rounds],
-        ['length.blocks', blocks],
+        ['length.blocks', scaled(size, 100, 400)],
       ];
       const what = `accuracy after ${rounds} rounds of a debate`;
       found.push(await meanRow(what, 0.6, ['debate-or-vote', 'accuracy_last', changes], size));

@@ -102,12 +102,10 @@ const SPREAD_MS = 200;
 const THINK_MS = 200;
 
 async function latencyRows(size: Size): Promise<Row[]> {
-  const traits = { ...approving, think_ms: 0 };
-  const latency = { distribution: 'exponential', mean_ms: MEAN_MS, spread_ms: SPREAD_MS };
   const blocks = await blocksOf({
-    agents: [{ group: 'elector', count: 1, producers: 1, traits }],
+    agents: [{ group: 'elector', count: 1, producers: 1, traits: { ...approving, think_ms: 0 } }],
     producers: { block_interval_ms: 1_000 },
-    links: { latency },
+    links: { latency: { distribution: 'exponential', mean_ms: MEAN_MS, spread_ms: SPREAD_MS } },
     length: { blocks: scaled(size, 200, 4_000) },
   });
   const found = blocks.map(({ finality }) => finality);

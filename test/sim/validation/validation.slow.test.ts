@@ -36,8 +36,7 @@ test('validation: measured sections replace those of the page, and others stay',
   const text = readFileSync(page, 'utf8');
   expect(composePage(cases, new Map())).toBe(text);
   const [first, second] = cases;
-  const measured = new Map([[second!.name, section(second!, [])]]);
-  const changed = composePage(cases, measured);
+  const changed = composePage(cases, new Map([[second!.name, section(second!, [])]]));
   expect(changed).toContain(`${headOf(second!)}| what |`);
   expect(changed.startsWith(text.slice(0, text.indexOf(headOf(second!))))).toBe(true);
   expect(changed).toContain(headOf(first!));

@@ -109,7 +109,7 @@ test('draws: settings without effect on finality leave it unchanged', async () =
 
 /** Actions of each agent about each block, keyed by proposal time and proposer. */
 async function doneAbout(interventions: Record<string, unknown>[]) {
-  const lived = await live([{ group: 'town', count: 12, producers: 4 }], {
+  const { blocks, votes, folder } = await live([{ group: 'town', count: 12, producers: 4 }], {
     ...{ seed: '5', interventions, topology: { kind: 'ring', degree: 4 } },
     social: { ...quiet, memes: { rate: 10 }, discussion: { rate: 20 }, breaks: { rate: 2 } },
     links: { latency: { distribution: 'exponential' }, loss: 0.05, duplication: 0.05 },
@@ -117,7 +117,6 @@ async function doneAbout(interventions: Record<string, unknown>[]) {
     producers: { schedule: 'round_robin', block_interval_ms: 5_000 },
     ...{ length: { virtual_ms: 120_000 }, measure: { votes: true, decisions: true } },
   });
-  const { blocks, votes, folder } = lived;
   const named = blocks.map(({ proposed_ms, producer }) => `${producer} at ${proposed_ms}`);
   const text = readFileSync(join(folder, 'decisions.ndjson'), 'utf8');
   const whims = text.split('\n').flatMap((line) => {

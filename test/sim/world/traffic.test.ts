@@ -46,8 +46,7 @@ test('messages: the bytes of a request are its body and its signature data', asy
   expect(lived.result.messages['request.vote'].bytes).toBe(bytes);
   const { messages } = lived.result;
   const read = csvRows(join(lived.folder, 'messages.csv'));
-  const row = read.find(({ kind }) => kind === 'request.vote')!;
-  expect(row).toEqual({
+  expect(read.find(({ kind }) => kind === 'request.vote')!).toEqual({
     kind: 'request.vote',
     ...Object.fromEntries(
       Object.entries(messages['request.vote']).map(([name, value]) => [name, `${value}`]),

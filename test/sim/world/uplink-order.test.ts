@@ -38,8 +38,7 @@ type Crash = { from: number; at: number };
 function faultsOf(struck: readonly Crash[]): Faults {
   const agents = Array.from({ length: AGENTS }, (_, at) => ({ group: `g${at}`, count: 1 }));
   const faults = struck.map(({ from, at }) => {
-    const whom = [{ group: `g${from}` }];
-    return { kind: 'crash', start_ms: at, length_ms: 1, whom };
+    return { kind: 'crash', start_ms: at, length_ms: 1, whom: [{ group: `g${from}` }] };
   });
   return new Faults({ faults, agents, population: AGENTS } as unknown as Scenario, '1', 0);
 }

@@ -64,9 +64,8 @@ async function expectedOf(stored: Store): Promise<Expected[]> {
   const numbers = new Map<string, number>();
   const found: Expected[] = [];
   let last = 0;
-  const lines = storedLines(stored, 0, stored.meta()!.seq);
   const { match } = await replay({
-    lines,
+    lines: storedLines(stored, 0, stored.meta()!.seq),
     stored,
     onStep: ({ entry, events, changes }) => {
       const turned: { agent: number; dormant: boolean }[] = [];

@@ -110,8 +110,7 @@ test('pace: a run whose `until` is never met waits at its end until it is resume
 
 test('pace: answers a waiting caller when another caller resumes the run', async () => {
   const { pace, ended } = await paced();
-  const asked = [pace.do({ do: 'step' }), pace.do({ do: 'pause' }), pace.do({ do: 'resume' })];
-  await Promise.all(asked);
+  await Promise.all([pace.do({ do: 'step' }), pace.do({ do: 'pause' }), pace.do({ do: 'resume' })]);
   expect(digests(await ended)).toEqual(digests(alone));
 });
 

@@ -87,9 +87,8 @@ describe.skipIf(!hasEtcd)('sweep --queue, hostile client (needs etcd-server)', (
       await client.put(`${all}/head/bad-${name}`, text);
     }
     await client.put(`${all}/file/bad-wrong/${sha256}/0000`, 'x');
-    const scenario = { ...smallRaw(), title: 7 };
     const tasks = [deep, `{"scenario":${deep},"seed":"x","audit":true}`, 'null', '']
-      .concat(JSON.stringify({ scenario, seed: 'x', audit: true }))
+      .concat(JSON.stringify({ scenario: { ...smallRaw(), title: 7 }, seed: 'x', audit: true }))
       .concat(JSON.stringify({ scenario: { ['k'.repeat(900_000)]: 1 }, seed: 'x', audit: true }));
     await client.put(`${all}/head/tasks`, JSON.stringify(head));
     for (const [at, body] of tasks.entries())

@@ -93,8 +93,7 @@ test('shards: keep every run in place if replicates are added', async () => {
 
 test('shards: refuse values that move runs to other shards', async () => {
   const folder = temporaryFolder();
-  const values = [0, 0.05, 0.1, 0.2];
-  const large = fileOf({ factors: [{ path: 'links.loss', values }] });
+  const large = fileOf({ factors: [{ path: 'links.loss', values: [0, 0.05, 0.1, 0.2] }] });
   await dealt(file, folder, 2);
   const [first] = foldersIn(folder, 2) as [string, string];
   const before = filesIn(first);
