@@ -81,44 +81,29 @@ test('rule check: gives the SHA-256 of a module, and the same result for a seed'
 
 const ballot = '{ type: "integer", minimum: 0, maximum: 9 }';
 
+const early = `
+  decidesEarly: true,
+  tally: ({ votes, over }) => ({ status: over || votes.length > 2 ? "finalized" : null }),
+  counter() { let n = 0; return { add() { n += 1; },
+    verdict: (over) => ({ status: over || n > 3 ? "finalized" : null }) }; },`;
+const nine = `
+  ballot: ${ballot},
+  tally({ votes }) { if (votes.some((one) => one.ballot === 9)) throw new Error("nine");
+    return { status: "finalized" }; },`;
+const share =
+  'tally: ({ votes }) => ({ status: "finalized", standings: { share: votes.length / 3 } }),';
+const open = 'decide: ({ approve, total }) => (2 * approve > total ? "finalized" : null),';
+const hasty = 'decide: ({ approve, reject }) => (approve > reject ? "finalized" : "rejected"),';
+
 test.each([
-  [
-    'differs from its counter',
-    'CONTRADICTION',
-    [
-      'decidesEarly: true,',
-      'tally: ({ votes, over }) => ({ status: over || votes.length > 2 ? "finalized" : null }),',
-      'counter() { let n = 0; return { add() { n += 1; },',
-      '  verdict: (over) => ({ status: over || n > 3 ? "finalized" : null }) }; },',
-    ],
-  ],
-  [
-    'throws on an accepted ballot',
-    'RULE_THREW',
-    [
-      `ballot: ${ballot},`,
-      'tally({ votes }) { if (votes.some((one) => one.ballot === 9)) throw new Error("nine");',
-      '  return { status: "finalized" }; },',
-    ],
-  ],
-  [
-    'has a fraction in its standings',
-    'RULE_VERDICT',
-    ['tally: ({ votes }) => ({ status: "finalized", standings: { share: votes.length / 3 } }),'],
-  ],
-  [
-    'does not decide at the end',
-    'RULE_VERDICT',
-    ['decide: ({ approve, total }) => (2 * approve > total ? "finalized" : null),'],
-  ],
-  [
-    'changes its decision',
-    'CHANGED',
-    ['decide: ({ approve, reject }) => (approve > reject ? "finalized" : "rejected"),'],
-  ],
-  ['does not end', 'RULE_TIMEOUT', ['decide() { for (;;); },']],
-])('rule check: finds a module that %s', async (_, code, lines) => {
-  const file = fileWith(`${code}-${lines.length}.js`, `export default {\n${lines.join('\n')}\n};`);
+  ['differs from its counter', 'CONTRADICTION', early],
+  ['throws on an accepted ballot', 'RULE_THREW', nine],
+  ['has a fraction in its standings', 'RULE_VERDICT', share],
+  ['does not decide at the end', 'RULE_VERDICT', open],
+  ['changes its decision', 'CHANGED', hasty],
+  ['does not end', 'RULE_TIMEOUT', 'decide() { for (;;); },'],
+])('rule check: finds a module that %s', async (what, code, body) => {
+  const file = fileWith(`${what.replaceAll(' ', '-')}.js`, `export default {\n${body}\n};`);
   const found = await checked(file, 12);
   expect(found).toMatchObject({ holds: false, speed: null });
   expect(found.violations[0]!.code).toBe(code);
@@ -185,7 +170,7 @@ test('rule check: exits with code 12 for a file without a rule', async () => {
     fileWith('process.js', 'export default { decide: () => process.exit(0) || globalThis.x.y };'),
     fileWith('none.yaml', 'title: nothing'),
     fileWith('term.yaml', 'lines: [{ if: { votes: 1 }, then: finalized }]'),
-    fileWith('latin.js', '').replace('latin', 'latin'),
+    fileWith('latin.js', ''),
   ];
   writeFileSync(files.at(-1)!, Buffer.from([0xff, 0xfe]));
   for (const file of files) {

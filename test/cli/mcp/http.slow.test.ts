@@ -20,6 +20,16 @@ const hello = JSON.stringify({
   },
 });
 
+/** Headers of a request that is let in. */
+const headersOf = (token: string) => ({
+  Authorization: `Bearer ${token}`,
+  'Content-Type': 'application/json',
+  Accept: 'application/json, text/event-stream',
+});
+
+/** Listens with one key, in a network of its own. */
+const begin = async () => listening((await live()).url, [await keyFile(temporaryFolder(), 'ada')]);
+
 /** Sends a request with the given headers only. */
 function asked(where: Listening, headers: Record<string, string>, body = '{}', method = 'POST') {
   return new Promise<{ status: number; body: string }>((resolve, reject) => {
@@ -32,17 +42,11 @@ function asked(where: Listening, headers: Record<string, string>, body = '{}', m
 }
 
 test('mcp over HTTP: refuses foreign origins, hosts, tokens and large bodies', async () => {
-  const { url } = await live();
-  const key = await keyFile(temporaryFolder(), 'ada');
-  const where = await listening(url, [key]);
+  const where = await begin();
   expect(where.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/mcp$/);
   expect(where.token.length).toBeGreaterThanOrEqual(43);
   const { port } = new URL(where.url);
-  const let_in = {
-    Authorization: `Bearer ${where.token}`,
-    'Content-Type': 'application/json',
-    Accept: 'application/json, text/event-stream',
-  };
+  const let_in = headersOf(where.token);
   const status = async (headers: Record<string, string>, body = hello, method = 'POST') =>
     (await asked(where, headers, body, method)).status;
   expect(await status(let_in)).toBe(200);
@@ -66,13 +70,6 @@ test('mcp over HTTP: refuses foreign origins, hosts, tokens and large bodies', a
   expect(JSON.parse(body).error.message).toContain('Authorization: Bearer');
   expect(body).not.toContain(where.token);
   expect(await where.stop()).toBe(0);
-});
-
-/** Headers of a request that is let in. */
-const headersOf = (token: string) => ({
-  Authorization: `Bearer ${token}`,
-  'Content-Type': 'application/json',
-  Accept: 'application/json, text/event-stream',
 });
 
 /** Sends a request of the revision 2026-07-28, or with other values in its headers and body. */
@@ -106,8 +103,7 @@ async function modern(
 const look = { name: 'look', arguments: { what: 'network' } };
 
 test('mcp over HTTP: follows revision 2026-07-28 on the wire', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const found = await modern(where, 'server/discover');
   expect(found.result).toMatchObject({ resultType: 'complete', supportedVersions: ['2026-07-28'] });
   const { result } = await modern(where, 'tools/list');
@@ -137,8 +133,7 @@ test('mcp over HTTP: follows revision 2026-07-28 on the wire', async () => {
 });
 
 test('mcp over HTTP: prompts name tools, and take a block hash only', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const { client } = await overHttp(where);
   const { prompts } = await client.listPrompts();
   expect(prompts.map(({ name }) => name)).toEqual([
@@ -162,11 +157,11 @@ test('mcp over HTTP: a host continues at another instance with its cursor', asyn
   const { url } = await live();
   const key = await keyFile(temporaryFolder(), 'ada');
   const token = 'a'.repeat(32);
-  const begin = async () => ({
+  const start = async () => ({
     ...(await listening(url, [key], { FOLKMOOT_MCP_TOKEN: token })),
     token,
   });
-  const [first, second] = [await begin(), await begin()];
+  const [first, second] = [await start(), await start()];
   const instances = [await overHttp(first), await overHttp(second)];
   let turn = 0;
   const done = (name: string, args: Data = {}) => instances[turn++ % 2]!.done(name, args);
@@ -185,8 +180,7 @@ test('mcp over HTTP: a host continues at another instance with its cursor', asyn
 });
 
 test('mcp over HTTP: bounds concurrent calls, and a host that leaves frees its place', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const ada = await overHttp(where);
   await ada.done('register', { name: 'Ada' });
   const params = { name: 'wait_for_news', arguments: { timeout_s: 50 } };
@@ -241,8 +235,7 @@ test.each([
 );
 
 test('mcp over HTTP: a stop ends waits with a result', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const ada = await overHttp(where);
   await ada.done('register', { name: 'Ada' });
   const { cursor } = await ada.done('wait_for_news', { timeout_s: 0 });
@@ -254,8 +247,7 @@ test('mcp over HTTP: a stop ends waits with a result', async () => {
 });
 
 test('mcp over HTTP: survives clients that leave before their body arrives', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const headers = headersOf(where.token);
   for (let count = 0; count < 40; count += 1) {
     const sent = request(where.url, {
@@ -272,8 +264,7 @@ test('mcp over HTTP: survives clients that leave before their body arrives', asy
 });
 
 test('mcp over HTTP: serves a host while clients without a token hold connections', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const sockets = Array.from({ length: 1_300 }, () =>
     connect(Number(new URL(where.url).port), '127.0.0.1'),
   );
@@ -289,8 +280,7 @@ test('mcp over HTTP: serves a host while clients without a token hold connection
 });
 
 test('mcp over HTTP: closes a half-open connection after ten seconds', async () => {
-  const { url } = await live();
-  const where = await listening(url, [await keyFile(temporaryFolder(), 'ada')]);
+  const where = await begin();
   const socket = connect(Number(new URL(where.url).port), '127.0.0.1');
   socket.resume();
   socket.write('POST /mcp HTTP/1.1\r\nHost: ');

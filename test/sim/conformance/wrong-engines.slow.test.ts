@@ -7,10 +7,12 @@ import { caseNames } from 'folkmoot/sim';
 import { temporaryFolder } from '../../support/fixture.js';
 import { root } from '../../tidy/sources.js';
 import { attendance, places } from '../audit/mutants-attendance.js';
-import type { Mutant } from '../audit/mutants-terms.js';
+import { bugIn, type Mutant } from '../audit/mutants-terms.js';
 
 const child = fileURLToPath(new URL('./wrong-engines-child.mjs', import.meta.url));
 const cases = caseNames().filter((name) => /^(attendance-|places$)/.test(name));
+
+const reputation = bugIn('core/reputation.js');
 
 /** Mistakes made by implementers who had only the protocol document. */
 const implementers: Mutant[] = [
@@ -20,18 +22,14 @@ const implementers: Mutant[] = [
     find: 'if (weight === undefined || agent.dormant ||',
     becomes: 'if ((weight === undefined && !seeded(false, true)) || agent.dormant ||',
   },
-  {
-    name: 'judged is the ordinal of the block, plus 1',
-    file: 'core/reputation.js',
-    find: 'standings.set(agent, column.judged, blocks.count)',
-    becomes: 'standings.set(agent, column.judged, seeded(blocks.count, ordinal + 1))',
-  },
-  {
-    name: 'failed_blocks is the ordinal of the block, plus 1',
-    file: 'core/reputation.js',
-    find: 'state.failedBlocks = blocks.count',
-    becomes: 'state.failedBlocks = seeded(blocks.count, ordinal + 1)',
-  },
+  reputation(
+    'judged is the ordinal of the block, plus 1',
+    'standings.set(agent, column.judged, «blocks.count → ordinal + 1»)',
+  ),
+  reputation(
+    'failed_blocks is the ordinal of the block, plus 1',
+    'state.failedBlocks = «blocks.count → ordinal + 1»',
+  ),
 ];
 
 interface Played {

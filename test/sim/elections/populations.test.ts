@@ -101,25 +101,22 @@ test.each([
 describe('ballots of a file', () => {
   const orders = ['2: 1,2,3,4', '2: 3,1,2,4', '1: 4,3,2,1'];
 
+  const rankings = [
+    { ranking: ['A-a', 'B-b', 'C-c', 'D-d'] },
+    { ranking: ['C-c', 'A-a', 'B-b', 'D-d'] },
+    { ranking: ['D-d', 'C-c', 'B-b', 'A-a'] },
+  ];
+  const scores = [
+    { scores: { 'A-a': 10, 'B-b': 6, 'C-c': 3, 'D-d': 0 } },
+    { scores: { 'C-c': 10, 'A-a': 6, 'B-b': 3, 'D-d': 0 } },
+    { scores: { 'D-d': 10, 'C-c': 6, 'B-b': 3, 'A-a': 0 } },
+  ];
+
   test.each<[policy: string, ballots: Raw[]]>([
-    [
-      'borda',
-      [
-        { ranking: ['A-a', 'B-b', 'C-c', 'D-d'] },
-        { ranking: ['C-c', 'A-a', 'B-b', 'D-d'] },
-        { ranking: ['D-d', 'C-c', 'B-b', 'A-a'] },
-      ],
-    ],
+    ['borda', rankings],
     ['plurality', [{ option: 'A-a' }, { option: 'C-c' }, { option: 'D-d' }]],
     ['approval', [{ approved: ['A-a'] }, { approved: ['C-c'] }, { approved: ['D-d'] }]],
-    [
-      'score',
-      [
-        { scores: { 'A-a': 10, 'B-b': 6, 'C-c': 3, 'D-d': 0 } },
-        { scores: { 'C-c': 10, 'A-a': 6, 'B-b': 3, 'D-d': 0 } },
-        { scores: { 'D-d': 10, 'C-c': 6, 'B-b': 3, 'A-a': 0 } },
-      ],
-    ],
+    ['score', scores],
   ])('have the form of the rule %s, one per agent in order', async (policy, expected) => {
     const { votes } = await hold(town({ text: dataOf('soc', orders), policy }));
     expect(new Map(votes.map(({ validator, ballot }) => [validator.id, ballot])).size).toBe(5);
@@ -242,45 +239,28 @@ describe('ballots of a file', () => {
     }
   });
 
-  test.each<[what: string, text: string, more: Town, path: string, code: string, expected: RegExp]>(
+  const many = Array.from({ length: 17 }, (_, at) => `n${at}`);
+  const sections = { producers: { options: ['x', 'y'] } };
+
+  test.each<[what: string, expected: RegExp, text: string, more: Town, code?: string]>([
+    ['bad line', /line 7: incomplete/, dataOf('soc', ['5: 1,2']), {}],
+    ['an unknown type', /unknown type/, 'x', { file: 'data.csv' }],
+    ['too few ballots', /4 .* 5/, dataOf('soc', ['4: 1,2,3,4']), {}, 'WRONG_VOTERS'],
+    ['too many ballots', /6 .* 5/, dataOf('soc', ['6: 1,2,3,4']), {}, 'WRONG_VOTERS'],
     [
-      ['bad line', dataOf('soc', ['5: 1,2']), {}, 'file', 'INVALID_ELECTION', /line 7: incomplete/],
-      ['an unknown type', 'x', { file: 'data.csv' }, 'file', 'INVALID_ELECTION', /unknown type/],
-      ['too few ballots', dataOf('soc', ['4: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /4 .* 5/],
-      ['too many ballots', dataOf('soc', ['6: 1,2,3,4']), {}, 'file', 'WRONG_VOTERS', /6 .* 5/],
-      [
-        'a tie in a ranking',
-        dataOf('toc', ['4: 1,2,3,4', '1: {1,2},3,4']),
-        { file: 'data.toc', policy: 'instant_runoff' },
-        ...(['file', 'INVALID_ELECTION', /line 8: tie: A-a, B-b/] as const),
-      ],
-      [
-        'one alternative',
-        dataOf('soc', ['5: 1'], ['A']),
-        {},
-        ...(['file', 'INVALID_ELECTION', /alternatives: 1/] as const),
-      ],
-      [
-        'many alternatives',
-        dataOf(
-          'soi',
-          ['5: 1'],
-          Array.from({ length: 17 }, (_, at) => `n${at}`),
-        ),
-        { file: 'data.soi' },
-        ...(['file', 'INVALID_ELECTION', /alternatives: 17/] as const),
-      ],
-      [
-        'other options',
-        dataOf('soc', ['5: 1,2,3,4']),
-        { sections: { producers: { options: ['x', 'y'] } } },
-        ...(['file', 'INVALID_ELECTION', /x, y/] as const),
-      ],
+      'a tie in a ranking',
+      /line 8: tie: A-a, B-b/,
+      dataOf('toc', ['4: 1,2,3,4', '1: {1,2},3,4']),
+      { file: 'data.toc', policy: 'instant_runoff' },
     ],
-  )('are refused for %s, with file, line and key', (_, text, more, key, code, expected) => {
+    ['one alternative', /alternatives: 1/, dataOf('soc', ['5: 1'], ['A']), {}],
+    ['many alternatives', /alternatives: 17/, dataOf('soi', ['5: 1'], many), { file: 'data.soi' }],
+    ['other options', /x, y/, dataOf('soc', ['5: 1,2,3,4']), { sections }],
+  ])('are refused for %s, with file, line and key', (...row) => {
+    const [, expected, text, more, code = 'INVALID_ELECTION'] = row;
     const path = town({ text, ...more });
     const error = errorOf(() => loadScenario(path));
-    expect(error.problem).toMatchObject({ path: ['agents', '0', 'strategy', key], code });
+    expect(error.problem).toMatchObject({ path: ['agents', '0', 'strategy', 'file'], code });
     expect(error.message).toMatch(/town\.json:\d+: agents\.0\.strategy\.file is data\.\w+/);
     expect(error.message).toMatch(expected);
     expect(error.message).not.toContain('\n');

@@ -42,12 +42,6 @@ const linesIn = (folder: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-/** Agent ids in scenario order. */
-async function idsOf({ there }: Awaited<ReturnType<typeof served>>): Promise<string[]> {
-  const { groups } = (await there.read('/api/v1/scenario')) as { groups: { agents: string[] }[] };
-  return groups.flatMap(({ agents }) => agents);
-}
-
 interface Row extends Omit<Line, 'block' | 'agent'> {
   block_hash: string;
   entry: number;
@@ -55,11 +49,10 @@ interface Row extends Omit<Line, 'block' | 'agent'> {
 
 test('decisions: pages through the lines of each agent, newest first', async () => {
   const here = await served(run);
-  const ids = await idsOf(here);
   const lines = linesIn(run);
   expect((await here.there.read('/api/v1/control')).knows).toContain('decisions');
   let found = 0;
-  for (const [agent, id] of ids.entries()) {
+  for (const [agent, id] of here.ids.entries()) {
     const rows = await allOf<Row>(here.there, `/api/v1/agents/${id}/decisions`, 'decisions', 3);
     const own = lines.filter((line) => line.agent === agent).reverse();
     expect(rows).toHaveLength(own.length);
@@ -88,11 +81,10 @@ test('decisions: pages through the lines of each agent, newest first', async () 
 
 test('decisions: at an entry, serves the votes that the engine has then', async () => {
   const here = await served(run);
-  const ids = await idsOf(here);
   const draw = drawnFrom(seed);
   for (let round = 0; round < 12; round += 1) {
     const entry = draw(here.history.end.seq + 1);
-    const id = ids[draw(ids.length)]!;
+    const id = here.ids[draw(here.ids.length)]!;
     const { read } = await here.history.at(entry);
     const path = `/api/v1/agents/${id}/decisions?at=${entry}`;
     const rows = await allOf<Row>(here.there, path, 'decisions', 2);
@@ -110,8 +102,7 @@ test('decisions: without records, the error names the option that records them',
   const folder = copyOf(run);
   rmSync(join(folder, 'decisions.ndjson'));
   const here = await served(folder);
-  const [id] = await idsOf(here);
-  const answer = await here.there.get(`/api/v1/agents/${id}/decisions`);
+  const answer = await here.there.get(`/api/v1/agents/${here.ids[0]}/decisions`);
   expectError(answer, 404, 'INVALID_REQUEST', 'NO_DECISIONS');
   expect(answer.error.message).toContain('--set measure.decisions=true --out');
   const live = await world();
@@ -123,7 +114,6 @@ test('decisions: without records, the error names the option that records them',
 
 test('decisions: refuses unknown agents, parameters and cursors', async () => {
   const here = await served(run);
-  const [id] = await idsOf(here);
   for (const query of [
     'limit=0',
     'limit=1001',
@@ -133,16 +123,18 @@ test('decisions: refuses unknown agents, parameters and cursors', async () => {
     'at=x',
     'at=',
   ]) {
-    const answer = await here.there.get(`/api/v1/agents/${id}/decisions?${query}`);
+    const answer = await here.there.get(`/api/v1/agents/${here.ids[0]}/decisions?${query}`);
     expectError(answer, 400, 'INVALID_REQUEST', 'SCHEMA');
   }
   const unknownId = `agent_${'0'.repeat(32)}`;
   const answer = await here.there.get(`/api/v1/agents/${unknownId}/decisions`);
   expectError(answer, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
   expectError(await here.there.get('/api/v1/agents/x/decisions'), 400, 'INVALID_REQUEST', 'SCHEMA');
-  const beyond = await here.there.read(`/api/v1/agents/${id}/decisions?cursor=999999&at=999999`);
+  const beyond = await here.there.read(
+    `/api/v1/agents/${here.ids[0]}/decisions?cursor=999999&at=999999`,
+  );
   expect((beyond.decisions as Row[]).length).toBeGreaterThan(0);
-  expect(await here.there.read(`/api/v1/agents/${id}/decisions?cursor=0`)).toMatchObject({
+  expect(await here.there.read(`/api/v1/agents/${here.ids[0]}/decisions?cursor=0`)).toMatchObject({
     decisions: [],
     next_cursor: null,
   });
@@ -191,21 +183,19 @@ test.each(damages)('decisions: damage affects no other request: %s', async (...g
   const folder = copyOf(run);
   damage(join(folder, 'decisions.ndjson'));
   const here = await served(folder);
-  const [id] = await idsOf(here);
-  const answer = await here.there.get(`/api/v1/agents/${id}/decisions`);
+  const answer = await here.there.get(`/api/v1/agents/${here.ids[0]}/decisions`);
   expect([answer.status, answer.text]).toEqual([status, expect.stringMatching(said)]);
   // All other requests are answered as before.
-  expect((await here.there.get(`/api/v1/agents/${id}`)).status).toBe(200);
+  expect((await here.there.get(`/api/v1/agents/${here.ids[0]}`)).status).toBe(200);
 });
 
 test('decisions: reports a missing file, and serves a file that returns', async () => {
   const folder = copyOf(run);
   const here = await served(folder);
-  const [id] = await idsOf(here);
   const file = join(folder, 'decisions.ndjson');
   renameSync(file, `${file}.away`);
-  const gone = await here.there.get(`/api/v1/agents/${id}/decisions`);
+  const gone = await here.there.get(`/api/v1/agents/${here.ids[0]}/decisions`);
   expectError(gone, 503, 'NETWORK_ERROR', 'LOG_DAMAGED');
   renameSync(`${file}.away`, file);
-  expect((await here.there.get(`/api/v1/agents/${id}/decisions`)).status).toBe(200);
+  expect((await here.there.get(`/api/v1/agents/${here.ids[0]}/decisions`)).status).toBe(200);
 });

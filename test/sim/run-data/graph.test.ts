@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { csvRows, suiteFolder } from '../../support/runs.js';
 import { drawnFrom, seed } from '../../support/seeded.js';
 import { world } from '../../support/service/server.js';
-import { expectError, type World } from '../../support/service/world.js';
+import { expectError } from '../../support/service/world.js';
 import { quiet } from '../fixture.js';
 import { allOf, served } from './kept-run.js';
 
@@ -55,13 +55,6 @@ interface Neighbour {
   heard: boolean;
 }
 
-async function idsOf(there: World): Promise<string[]> {
-  const { groups: all } = (await there.read('/api/v1/scenario')) as {
-    groups: { agents: string[] }[];
-  };
-  return all.flatMap(({ agents }) => agents);
-}
-
 beforeAll(() => {
   writeFileSync(join(folder, EDGES), 'a,b\n0,1\n0,2\n2,3\n5,18\n5,19\n17,3\n');
 });
@@ -69,8 +62,7 @@ beforeAll(() => {
 test.each(topologies)('graph: serves the neighbours of the run, $kind', async (topology) => {
   const name = String(topology.kind);
   await ran(name, { topology });
-  const { there, network } = await served(join(folder, name));
-  const ids = await idsOf(there);
+  const { there, network, ids } = await served(join(folder, name));
   // Edges that the simulation wrote at its end.
   const edges = csvRows(join(folder, name, 'edges.csv')).map(({ a, b }) => [Number(a), Number(b)]);
   const { graph } = await there.read('/api/v1/scenario');
@@ -108,9 +100,8 @@ test('graph: serves a file of links while the file is present and unchanged', as
   await ran(name, { topology: { kind: 'edges', file } });
   const kept = join(folder, name);
   const ask = async () => {
-    const { there } = await served(kept);
-    const [first] = await idsOf(there);
-    return there.get(`/api/v1/agents/${first}/neighbours`);
+    const { there, ids } = await served(kept);
+    return there.get(`/api/v1/agents/${ids[0]}/neighbours`);
   };
   expect((await ask()).error.message).toContain('given/links.csv');
   cpSync(join(folder, 'given'), join(kept, 'given'), { recursive: true });
@@ -147,8 +138,7 @@ const otherwise = {
 
 test('graph: reports the faults that cut an agent off, at any entry', async () => {
   const own = await ran('otherwise', otherwise);
-  const { there, network } = await served(join(folder, 'otherwise'));
-  const ids = await idsOf(there);
+  const { there, network, ids } = await served(join(folder, 'otherwise'));
   const draw = drawnFrom(seed);
   const seen = new Set<string>();
   for (let round = 0; round < 400; round += 1) {
@@ -175,8 +165,7 @@ test('graph: reports the faults that cut an agent off, at any entry', async () =
 });
 
 test('graph: reports a partition while it lasts', async () => {
-  const { there, network } = await served(join(folder, 'otherwise'));
-  const ids = await idsOf(there);
+  const { there, network, ids } = await served(join(folder, 'otherwise'));
   const across = async (entry: number) => {
     const path = `/api/v1/agents/${ids[14]}/neighbours?at=${entry}`;
     const { neighbours } = (await there.read(path)) as { neighbours: Neighbour[] };
@@ -199,13 +188,12 @@ test('graph: refuses agents outside the scenario and unknown parameters', async 
   const { agentId } = await there.join('town-0');
   const answer = await there.get(`/api/v1/agents/${agentId}/neighbours`);
   expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_SCENARIO');
-  const { there: kept } = await served(join(folder, 'otherwise'));
-  const [id] = await idsOf(kept);
+  const { there: kept, ids } = await served(join(folder, 'otherwise'));
   for (const query of ['limit=0', 'limit=1001', 'cursor=x', 'at=x', 'at=-1']) {
-    const bad = await kept.get(`/api/v1/agents/${id}/neighbours?${query}`);
+    const bad = await kept.get(`/api/v1/agents/${ids[0]}/neighbours?${query}`);
     expectError(bad, 400, 'INVALID_REQUEST', 'SCHEMA');
   }
-  const beyond = await kept.get(`/api/v1/agents/${id}/neighbours?at=999999`);
+  const beyond = await kept.get(`/api/v1/agents/${ids[0]}/neighbours?at=999999`);
   expectError(beyond, 404, 'INVALID_REQUEST', 'UNKNOWN_ENTRY');
   const unknown = await kept.get(`/api/v1/agents/agent_${'0'.repeat(32)}/neighbours`);
   expectError(unknown, 404, 'INVALID_AGENT', 'UNKNOWN_AGENT');
@@ -232,8 +220,7 @@ test.each(lies)('graph: answers 404 for a summary with %s', async (...given) => 
   const [, lie, said] = given;
   const kept = join(temporaryFolder(), 'run');
   cpSync(join(folder, 'ring'), kept, { recursive: true });
-  const { there: before } = await served(kept);
-  const [id] = await idsOf(before);
+  const { ids } = await served(kept);
   const file = join(kept, 'summary.json');
   const summary = JSON.parse(readFileSync(file, 'utf8')) as Summary;
   lie(summary);
@@ -242,7 +229,7 @@ test.each(lies)('graph: answers 404 for a summary with %s', async (...given) => 
   }
   writeFileSync(file, JSON.stringify(summary));
   const { there } = await served(kept);
-  const answer = await there.get(`/api/v1/agents/${id}/neighbours`);
+  const answer = await there.get(`/api/v1/agents/${ids[0]}/neighbours`);
   expectError(answer, 404, 'INVALID_REQUEST', 'UNKNOWN_SCENARIO');
   expect(answer.error.message).toMatch(said);
 });

@@ -12,6 +12,8 @@ export interface Served {
   there: World;
   history: History;
   network: KeptNetwork;
+  /** Agent ids in scenario order. */
+  ids: string[];
 }
 
 /** Serves the run until the test ends. */
@@ -29,7 +31,8 @@ export async function served(folder: string): Promise<Served> {
     await history.close();
     await network.close();
   });
-  return { there: new World({ url: server.url, wsUrl: '' }), history, network };
+  const ids = scenario?.groups.flatMap(({ agents }) => agents) ?? [];
+  return { there: new World({ url: server.url, wsUrl: '' }), history, network, ids };
 }
 
 export async function allOf<T>(there: World, path: string, name: string, limit: number) {

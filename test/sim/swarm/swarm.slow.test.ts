@@ -9,7 +9,7 @@ import { folkmoot } from '../../support/cli.js';
 import { counts, full } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
 import { linesOf } from '../../support/runs.js';
-import { mutant } from './mutant.js';
+import { type Edit, mutant } from './mutant.js';
 
 describe('swarm: generation', () => {
   const drawn = Array.from({ length: 300 }, (_, index) => index + 1).map((number) => draw(number));
@@ -70,66 +70,44 @@ test(`swarm: ${counts.swarmSeeds} scenarios pass and cover the features`, async 
   }
 });
 
-interface Planted {
-  bug: string;
-  edit: [file: string, from: string, to: string];
-  first: number;
-  code: number;
-  kind: string;
-}
+type Planted = [bug: string, first: number, code: number, kind: string, edit: Edit];
+const row = (...of: Planted): Planted => of;
+const bft = 'engine/rules/library/bft.js';
 
 /** The bug that is found fastest. The others run with the full counts only. */
 const quick = new Set(['two thirds suffice to finalize']);
 
 /** `first` is shortly before a number that shows the bug, to keep the test fast. */
-const planted: Planted[] = [
-  {
-    bug: 'two thirds suffice to finalize',
-    edit: ['engine/rules/library/bft.js', '3 * approve > 2 * total', '3 * approve >= 2 * total'],
-    first: 70,
-    code: 11,
-    kind: 'safety',
-  },
-  {
-    bug: 'nothing is ever finalized',
-    edit: ['engine/rules/library/bft.js', '3 * approve > 2 * total', '3 * approve > 3 * total'],
-    first: 1,
-    code: 11,
-    kind: 'safety',
-  },
-  {
-    bug: 'reasons of votes depend on the clock of the machine',
-    edit: ['sim/agents/actions.js', 'ballot.reason ??', 'String(process.hrtime.bigint()) ??'],
-    first: 10,
-    code: 12,
-    kind: 'nondeterminism',
-  },
-  {
-    bug: 'honest agents do not vote',
-    edit: [
-      'sim/agents/strategies.js',
-      'const decision = block.soundness >= soundness',
-      'if (block.soundness >= 0) return; const decision = block.soundness >= soundness',
-    ],
-    first: 1,
-    code: 10,
-    kind: 'liveness',
-  },
-  {
-    bug: 'a crash in the engine',
-    edit: [
-      'engine/rules/library/bft.js',
-      'if (3 * approve > 2 * total)',
-      "if (approve > 3) throw new Error('too many'); if (3 * approve > 2 * total)",
-    ],
-    first: 1,
-    code: 13,
-    kind: 'crash',
-  },
+const planted = [
+  row('two thirds suffice to finalize', 70, 11, 'safety', [
+    bft,
+    '3 * approve > 2 * total',
+    '3 * approve >= 2 * total',
+  ]),
+  row('nothing is ever finalized', 1, 11, 'safety', [
+    bft,
+    '3 * approve > 2 * total',
+    '3 * approve > 3 * total',
+  ]),
+  row('reasons of votes depend on the clock of the machine', 10, 12, 'nondeterminism', [
+    'sim/agents/actions.js',
+    'ballot.reason ??',
+    'String(process.hrtime.bigint()) ??',
+  ]),
+  row('honest agents do not vote', 1, 10, 'liveness', [
+    'sim/agents/strategies.js',
+    'const decision = block.soundness >= soundness',
+    'if (block.soundness >= 0) return; const decision = block.soundness >= soundness',
+  ]),
+  row('a crash in the engine', 1, 13, 'crash', [
+    bft,
+    'if (3 * approve > 2 * total)',
+    "if (approve > 3) throw new Error('too many'); if (3 * approve > 2 * total)",
+  ]),
 ];
 
-const chosen = planted.filter(({ bug }) => full || quick.has(bug));
-test.each(chosen)('swarm: $bug', async ({ edit, first, code, kind }) => {
+const chosen = planted.filter(([bug]) => full || quick.has(bug));
+test.each(chosen)('swarm: %s', async (_, first, code, kind, edit) => {
   const program = mutant(edit);
   const out = join(temporaryFolder(), 'failure');
   const args = ['swarm', '--first', `${first}`, '--seeds', '200', '--jobs', '2', '--out', out];
