@@ -1,5 +1,3 @@
-/** Rankings in ballots. */
-
 /** A ranking as it is in a ballot. */
 export type RankingItems = readonly (string | readonly string[])[];
 

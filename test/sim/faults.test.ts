@@ -16,7 +16,6 @@ beforeAll(async () => {
   untouched = await simulate(scenario, options);
 });
 
-/** Flips one bit of one byte in a hex text. */
 function flipBit(hex: string, bit: number): string {
   const bytes = Buffer.from(hex, 'hex');
   bytes[bit >> 3]! ^= 1 << (bit & 7);
@@ -25,7 +24,6 @@ function flipBit(hex: string, bit: number): string {
 
 const textOf = ({ body }: SignedRequest) => Buffer.from(body).toString();
 
-/** Flips one bit of the request's own signature. */
 function spoil(request: SignedRequest, bit = 0): SignedRequest {
   if (request.signature !== '') return { ...request, signature: flipBit(request.signature, bit) };
   const body = JSON.parse(textOf(request)) as { signature: string };
@@ -68,7 +66,6 @@ test.each([
   expect([match, digest]).toEqual([true, result.digest]);
 });
 
-/** Request without its signature. */
 function contentOf(one: Pick<Line, 'kind' | 'public_key' | 'timestamp' | 'body'>): string {
   const body = one.body.replace(/"signature":"[0-9a-f]{128}"}$/, '');
   return [one.kind, one.public_key, one.timestamp, body].join(' ');

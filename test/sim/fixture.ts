@@ -8,7 +8,6 @@ import { temporaryFolder } from '../support/fixture.js';
 import { csvRows } from '../support/runs.js';
 
 export type Raw = Record<string, unknown>;
-/** A table row as text. */
 type Cells<T extends TableName> = Record<keyof Row<T>, string>;
 
 /** A request as its agent sent it, delivered or not. */

@@ -40,7 +40,6 @@ interface Scene {
 
 interface Kind {
   name: string;
-  /** Builds a valid request. */
   good(scene: Scene, by: Agent, at: string): Request;
   prefix: string;
   others: string[];

@@ -32,7 +32,6 @@ test('serve --limits-file: overrides the limits of the profile', async () => {
   expect([normal.register, normal.status]).toEqual([1, 30]);
 });
 
-/** Reads the limits that the server reports. */
 async function quotas(url: string): Promise<Record<string, number>> {
   const { data } = (await (await fetch(`${url}/api/v1/meta`)).json()) as {
     data: { limits: { windows: Record<string, { quota: number }> } };

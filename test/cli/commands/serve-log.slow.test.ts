@@ -22,7 +22,6 @@ async function logged(options: readonly string[], work: (url: string) => Promise
   return linesOf(server.stderr()).map((line) => JSON.parse(line) as Line);
 }
 
-/** Creates a finalized block and a refusal. */
 async function work(url: string): Promise<void> {
   const ada = await agentOf(url);
   const { block_hash } = await ada.propose();

@@ -43,7 +43,6 @@ const argsOf = (url: string, keys: readonly string[]) => [
   ...keys.flatMap((file) => ['--key', file]),
 ];
 
-/** Revision of the protocol that a host speaks. */
 export type Revision = '2026-07-28' | '2025-11-25';
 
 async function connected(transport: Transport, revision: Revision): Promise<Host> {

@@ -17,7 +17,6 @@ import { temporaryFolder } from '../../support/fixture.js';
 import { main } from '../../support/paths.js';
 
 const run = promisify(execFile);
-/** Runs the command line with umask 0. */
 const unmasked = (args: readonly string[], cwd: string) =>
   run('sh', ['-c', 'umask 0; exec "$@"', 'sh', process.execPath, main, ...args], { cwd });
 
@@ -72,7 +71,6 @@ test('--key and --response-key: warn about a file readable by others', async () 
   }
 });
 
-/** Returns the modes of all files in a folder. */
 const modesIn = (folder: string) =>
   new Set(readdirSync(folder).map((name) => mode(join(folder, name))));
 

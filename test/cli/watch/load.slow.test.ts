@@ -15,7 +15,6 @@ import { watchLoad } from './load-run.js';
 const reads = ['--workload', 'reads', '--rate', '50', '--warmup', '1s'];
 const rowsOf = ({ tables }: LoadState, wanted: string) =>
   tables.find(({ id }) => id === wanted)?.rows ?? [];
-/** Returns the number of requests by operation. */
 const requestsOf = (load: LoadState) => rowsOf(load, 'requests').map(([, sent]) => Number(sent));
 const resultIn = (stdout: string) => JSON.parse(stdout) as LoadResult;
 /** On a busy machine the verdict can be CLIENT_BOUND. */

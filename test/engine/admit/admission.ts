@@ -29,7 +29,6 @@ export const transaction = (data: string, more: Body = {}): Body => ({
 
 const file = new TextEncoder().encode('gm');
 
-/** Valid bodies, by request kind. */
 export const good: Record<CommandKind, Body> = {
   register: { public_key: key, personality: 'lawful', name: 'Ada', capabilities: ['validator'] },
   status: { status: 'inactive' },
@@ -42,7 +41,6 @@ export const good: Record<CommandKind, Body> = {
   alliance_leave: {},
 };
 
-/** Builds a request with the given kind and body. */
 export function around(kind: CommandKind, body: Uint8Array): SignedRequest {
   const inBody = kind === 'vote' || kind === 'propose';
   return {
@@ -68,7 +66,6 @@ async function commandOf(request: SignedRequest): Promise<Command> {
   return admission.command;
 }
 
-/** Admits a changed body. */
 export const made = async <K extends CommandKind>(kind: K, changes: Body = {}) =>
   (await commandOf(changed(kind, changes))) as CommandOf<K>;
 

@@ -14,7 +14,6 @@ import {
   votesIn,
 } from './town.js';
 
-/** Name, base certificate, refusal code, and the change. */
 type Forgery = [name: string, base: 'elected' | 'unproven', code: string, change: Change];
 
 const forgery = (name: string, code: string, change: Change): Forgery => {

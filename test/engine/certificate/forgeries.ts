@@ -104,7 +104,6 @@ const after = (c: Forged, link: Link, steps: number): Link => {
   return links[links.indexOf(link) + steps]!;
 };
 
-/** Name, base certificate, refusal code, and the change. */
 export type Forgery = [name: string, base: keyof Bases, code: string, change: Change];
 
 const on =

@@ -23,7 +23,6 @@ const odd = [
   ...['{"toString":1,"valueOf":1}', '{"__proto__":1}', '{"length":3}', '[[0,0],[0,0]]', deep],
 ];
 
-/** Finds values in a JSON text. */
 const values = (text: string) =>
   Array.from(
     text.matchAll(/(?<=[:,[])(?:"[^"\\]{0,80}"|-?\d+|true|false|null|\{\}|\[\])(?=[,\]}])/g),

@@ -2,7 +2,6 @@
 import { drawnFrom } from '../../support/seeded.js';
 import { type Forged, forged, type Link, linksOf } from './town.js';
 
-/** Changes one byte. */
 export function changedByte(text: string, seed: number): Uint8Array {
   const draw = drawnFrom(seed);
   const bytes = Buffer.from(text);

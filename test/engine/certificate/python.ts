@@ -36,7 +36,6 @@ export const run = (
   ...trusted: string[]
 ): string[] => output(certificates, ...trusted).map((text) => text.split('\n')[0]!);
 
-/** Returns the output for each certificate. */
 export function output(
   certificates: readonly (string | Uint8Array)[],
   ...trusted: string[]

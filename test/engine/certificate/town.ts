@@ -11,7 +11,6 @@ export const policies = ['bft', 'majority', 'veto'] as const;
 
 export interface Town {
   path: string;
-  /** Block hashes by status. */
   blocks: Record<'finalized' | 'rejected', string>;
   /** Last entry of the log. */
   end: number;

@@ -36,7 +36,6 @@ import { type Attempt, attempts, genesis, lead } from '../random/random.js';
 
 const verifier = createVerifier('off');
 
-/** Runs a network in a folder. */
 async function lived(path: string, options: GenesisOptions, script: Attempt[]): Promise<Network> {
   const clock = virtualClock(START_MS);
   const network = await Network.open({ path, genesis: options, verifier, clock });

@@ -22,7 +22,6 @@ import { attempts, genesis, lead, settled } from '../random/random.js';
 
 const verifier = createVerifier('off');
 
-/** Opens a network in memory, or in a folder with an archive. */
 function openNetwork(options: GenesisOptions, clock: VirtualClock, path?: string, keep?: number) {
   const fail = (error: Error) => {
     throw error;
@@ -66,7 +65,6 @@ const stops = (most: number): fc.Arbitrary<Stop[]> =>
     { minLength: 1, maxLength: 4 },
   );
 
-/** Returns all reads of a network's past. */
 function pastOf(network: Network): unknown {
   const { event_seq, seq, digest, log_digest } = network.read.position;
   const blocks = [...network.read.records('blocks')].map(({ value }) => value.context.entry);

@@ -40,7 +40,6 @@ function openNetwork(options: GenesisOptions, clock: VirtualClock, path?: string
   return Network.open({ ...where, genesis: options, verifier, clock, onFatal });
 }
 
-/** Performs a request without waiting for the disk. */
 async function act(network: Network, { request }: Timed): Promise<Outcome> {
   const verified = await network.verify(request);
   if ('refusal' in verified) return { result: 'refused', refusal: verified.refusal };

@@ -104,7 +104,6 @@ export const genesis: fc.Arbitrary<GenesisOptions> = fc.record({
   consistency: fc.constantFrom('conformity' as const, 'off' as const),
 });
 
-/** A request and the time at which it is made. */
 export interface Timed {
   at: number;
   request: SignedRequest;
@@ -289,7 +288,6 @@ interface Leading {
   take?: (request: SignedRequest) => Promise<unknown>;
   /** Called after each clock jump. By default, deadlines fire and are made durable. */
   jumped?: () => unknown;
-  /** Called after each attempt. */
   look?: (index: number) => unknown;
 }
 
@@ -332,7 +330,6 @@ export async function lead(
 const isGreedy = (index: number) => index % 4 === 0;
 const both = ['validator', 'producer'] as const;
 
-/** Repeats an attempt by each citizen. */
 function* everyone(attempt: Attempt): Iterable<Attempt> {
   for (const who of citizens.keys()) yield { ...attempt, who };
 }

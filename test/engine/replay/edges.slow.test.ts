@@ -9,7 +9,6 @@ import { openForReading, type Replayed, replayHere, suiteFolder } from '../../su
 import { changed, changeEntry, changeJson, type Stored } from './folders.js';
 
 const folder = join(suiteFolder(), 'run');
-/** Size of a chunk. */
 const CHUNK = 1_024;
 /** The last and first entries in chunks, and an entry in the middle. */
 const edges = [CHUNK - 1, CHUNK, 2 * CHUNK - 1, 2 * CHUNK];
@@ -44,7 +43,6 @@ async function expectFirst(found: Found, change: (stored: Stored) => void, signa
   return { entries, divergence: first_divergence! };
 }
 
-/** Flips one bit in the digest stored with the entry. */
 function flipDigest({ log }: Stored, seq: number): void {
   const bytes = Buffer.from(log.get(seq)!);
   bytes[63]! ^= 1;

@@ -6,7 +6,6 @@ import { copyOf } from '../../support/runs.js';
 
 type Key = string | number | (string | number)[];
 
-/** A folder's databases, open for writing. */
 export interface Stored {
   log: Database<Buffer, Key>;
   events: Database<string, Key>;

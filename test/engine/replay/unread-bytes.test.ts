@@ -160,7 +160,6 @@ test('replay: detects a changed record of a segment', async () => {
   }
 });
 
-/** Changes the first digit of a value. */
 const swapped = (text: string) => text.replace(/[0-9]/, (digit) => `${(Number(digit) + 1) % 10}`);
 
 // ---- Folders without a network, or with a damaged network. The command prints one line and exits

@@ -202,7 +202,6 @@ const proportional: Method = (options, ballots, { seats }) => {
   return outcome(options, places, elected[0]!);
 };
 
-/** Methods by policy. */
 export const methods: Readonly<Record<string, Method>> = {
   plurality: bySums(
     ({ option: named }) =>

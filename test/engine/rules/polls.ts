@@ -35,7 +35,6 @@ export interface TestPoll {
 export const createRule = (policy: string, parameters: Record<string, number> = {}): NetworkRule =>
   ruleOf({ policy, rule: { parameters } });
 
-/** Names of all rules. */
 export const policies = readdirSync(join(root, 'engine/rules/library'))
   .map((file) => file.slice(0, -'.ts'.length))
   .sort();
@@ -185,7 +184,6 @@ function parse(value: unknown): unknown {
   }
 }
 
-/** Rankings of three options. */
 export const ORDERS = ['abc', 'acb', 'bac', 'bca', 'cab', 'cba'];
 
 /** Lists the ways to give `voters` rankings, by how many voters have each ranking. */

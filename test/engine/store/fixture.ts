@@ -8,25 +8,21 @@ import type { Batch, Store, StoreMeta } from '../../../dist/engine/store/store.j
 const schemaVersion = 3;
 const tables = ['votes', 'blocks'] as const;
 
-/** Creates a folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'folkmoot-store-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Opens a store with the test defaults. */
 export function openLmdb(path: string, options: Partial<LmdbStoreOptions> = {}): Store {
   return openLmdbStore({ path, tables, schemaVersion, freeSpaceBytes: 0, ...options });
 }
 
-/** Closes the store after the test. */
 export function closedLater(store: Store): Store {
   onTestFinished(() => store.close());
   return store;
 }
 
-/** Opens a store with the test defaults, and closes it after the test. */
 export const openStore = (path: string, options: Partial<LmdbStoreOptions> = {}): Store =>
   closedLater(openLmdb(path, options));
 

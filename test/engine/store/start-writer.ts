@@ -5,7 +5,6 @@ import { tempFolder } from './fixture.js';
 
 export interface Child {
   process: ChildProcess;
-  /** Lines printed so far. */
   lines: string[];
   /** Resolves when the process has printed this line. */
   printed(line: string): Promise<void>;

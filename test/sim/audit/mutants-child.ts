@@ -27,7 +27,6 @@ export interface Report {
   violation: { rule: string; text: string } | null;
 }
 
-/** Largest number of lives. */
 const LIVES = 60;
 let ran = 0;
 Object.assign(globalThis, {

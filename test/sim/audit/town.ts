@@ -10,7 +10,6 @@ export interface AuditedTown {
   puts: ObservedStep[];
   /** Advances the clock; the next command fires the deadlines. */
   wait(ms: number): void;
-  /** Fires the deadlines. */
   pass(): void;
   /** Compares all reads with the model. */
   finish(): Promise<void>;

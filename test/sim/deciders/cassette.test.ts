@@ -11,7 +11,6 @@ import { atOnce, bySoundness, deciderServer, failing, own, runIn, town } from '.
 const record = { deciders: { record: true } };
 const textIn = (folder: string) => readFileSync(join(folder, 'decisions.cassette'), 'utf8');
 
-/** A recorded run in a new folder. */
 async function recorded(sections = {}) {
   const decider = await deciderServer();
   const scenario = town({ url: decider.url, ...atOnce }, sections);

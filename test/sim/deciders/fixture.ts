@@ -17,7 +17,6 @@ export type Rule = (question: Posted, response: ServerResponse, headers: Raw) =>
 
 export interface DeciderServer {
   url: string;
-  /** All questions, in order. */
   asked: Posted[];
   rule: Rule;
   /** Largest number of questions in flight. */
@@ -92,13 +91,11 @@ export function town(strategy: Raw, sections: Raw = {}, folder?: string): Scenar
   );
 }
 
-/** Retries without delay. */
 export const atOnce = { backoff_ms: 0 };
 
 export const runIn = (scenario: Scenario, out: string | undefined, options: SimOptions = {}) =>
   simulate(scenario, { ...(out === undefined ? { store: 'memory' } : { out }), ...options });
 
-/** Returns the error that a run rejects with. */
 export async function failing(work: Promise<unknown>): Promise<Error & { code?: string }> {
   const error = await work.then(
     () => null,

@@ -11,7 +11,6 @@ import { atOnce, type DeciderServer, deciderServer, failing, runIn, town } from 
 const record = { deciders: { record: true } };
 const late = { kind: 'silence', whom: [{ agent: 1 }], at_height: 3 };
 
-/** A recorded run of minds. */
 async function recorded(strategy: Raw = {}, folder?: string, decider?: DeciderServer) {
   const server = decider ?? (await deciderServer());
   const own = { url: server.url, ...atOnce, ...strategy };

@@ -12,7 +12,6 @@ export interface Minds {
   file: string;
   /** Ids of the questions to the program, one per line in `asked.txt`. */
   asked(): string[];
-  /** Replaces the program. */
   become(program: string): void;
 }
 

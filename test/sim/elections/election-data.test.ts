@@ -32,7 +32,6 @@ const pabulib = (
     ...['VOTES', ...votes, ''],
   ].join('\n');
 
-/** Returns the code and line of the refusal. */
 function refusal(text: string, type: DataType) {
   try {
     readElection(text, type);

@@ -10,7 +10,6 @@ const sizes = Array.from({ length: count }, () => (1 + rng.real()) * 2 ** (rng.i
 const nearOne = Array.from({ length: count }, () => 1 + rng.normal() / 2 ** rng.int(50));
 const exponents = Array.from({ length: count }, () => 1_454 * rng.real() - 745);
 
-/** Distance to the next number. */
 function ulp(value: number): number {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, Math.abs(value));

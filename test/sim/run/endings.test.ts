@@ -7,7 +7,6 @@ import { town } from './town.js';
 
 const honest = { group: 'honest', count: 7, producers: 1, strategy: { kind: 'honest' } };
 const silent = { group: 'silent', count: 7, strategy: { kind: 'silent' } };
-/** Rejects every block. */
 const against = { group: 'against', count: 7, strategy: { kind: 'sybil', approves: 0 } };
 const bft = { policy: 'bft', dormant_after: 0, voting_period_ms: 3_000 };
 

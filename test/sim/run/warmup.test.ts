@@ -40,7 +40,6 @@ const wholeRun = (): Promise<Kept> => {
 
 const mean = (values: number[]) => values.reduce((sum, one) => sum + one, 0) / values.length;
 
-/** Counts the share of agreeing pairs. */
 function agreement(votes: Cells[]): number {
   let pairs = 0;
   let alike = 0;

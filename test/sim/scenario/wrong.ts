@@ -1,4 +1,3 @@
-/** Invalid scenario files. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ScenarioError } from 'folkmoot/sim';
@@ -134,7 +133,6 @@ export function fileOf(text: string | Buffer, name = 'town.yaml'): string {
   return file;
 }
 
-/** Returns the error of a scenario. */
 export function errorOf(run: () => unknown): ScenarioError {
   try {
     run();

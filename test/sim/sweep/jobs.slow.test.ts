@@ -13,7 +13,6 @@ interface Numbered extends Job {
 const numbered = (count: number): Numbered[] =>
   Array.from({ length: count }, (_, number) => ({ number, scenario: small(), seed: `${number}` }));
 
-/** Outcomes by number. */
 async function outcomesOf(tasks: Iterable<Numbered>, options = {}): Promise<Map<number, Outcome>> {
   const outcomes = new Map<number, Outcome>();
   await runJobs(tasks, {

@@ -198,6 +198,5 @@ async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** Counts the finalized blocks. */
 export const finalizedOf = (blocks: readonly BlockRow[]): number =>
   blocks.filter(({ status }) => status === 'finalized').length;

@@ -88,7 +88,6 @@ export async function world(around: Around = {}): Promise<World & Running> {
 export async function timedWorld(around: Around = {}) {
   const clock = virtualClock(START_MS);
   const there = await world({ limits: 'spec', clock, ...around });
-  /** Returns the current time as a timestamp. */
   const at = () => new Date(clock.now()).toISOString();
   const pass = (milliseconds: number) => clock.set(clock.now() + milliseconds);
   /** Registers an agent, and waits until its address may register another. */

@@ -19,7 +19,6 @@ export interface McpDecider {
   url: string;
   asked: Posted[];
   tool: Tool;
-  /** Names of the listed tools. */
   tools: string[];
   before: Before;
   /** Number of clients that have connected. */
@@ -34,7 +33,6 @@ export const said = (value: unknown): CallToolResult => ({
 export const votes: Tool = (question) =>
   said(bySoundness(question, undefined as never, undefined as never));
 
-/** Revision that a server speaks. */
 export type Revision = '2026-07-28' | '2025-11-25';
 
 /** Starts a server; closes it at the end of the test. */
