@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { folkmoot } from '../../support/cli.js';
-import { expectOneLine, simJson } from '../../support/command.js';
+import { type Ended, expectOneLine, simJson } from '../../support/command.js';
 import { expectOneKey, expectResumed, mindsOf, notesKeys } from './minds.js';
 
 /** A program that answers line by line; `how` runs before each answer. */
@@ -74,33 +74,37 @@ test('programs: reports user errors in one line, with the exit code', async () =
 test('programs: passes only the requested environment variables', () =>
   expectOneKey(townOf(notesKeys, ', env: [MIND_KEY]')));
 
-test('programs: a sweep writes a cassette per run, and is repeated from them', async () => {
-  const { folder, file, asked } = townOf('', '', 6);
+/** Creates a town with a sweep over two policies. */
+function sweptTown(replicates: number) {
+  const town = townOf('', '', 6);
+  const alone = readFileSync(town.file, 'utf8');
   const factor = '{ path: consensus.policy, values: [bft, veto] }';
-  const text = `${readFileSync(file, 'utf8')}sweep: { factors: [${factor}], replicates: 2 }\n`;
-  writeFileSync(file, text);
+  writeFileSync(town.file, `${alone}sweep: { factors: [${factor}], replicates: ${replicates} }\n`);
+  return { ...town, alone };
+}
+
+const expectDone = ({ code, stderr }: Ended) =>
+  expect([code, stderr]).toEqual([0, expect.anything()]);
+
+test('programs: a sweep writes a cassette per run, and is repeated from them', async () => {
+  const { folder, file, asked } = sweptTown(2);
   const tablesOf = (out: string) =>
     ['runs.csv', 'summary.csv'].map((name) => readFileSync(join(out, name), 'utf8'));
   const [a, b] = [join(folder, 'a'), join(folder, 'b')];
   const without = await folkmoot(['sweep', file, '--out', b, '--json']);
   expect([without.code, without.stderr]).toEqual([2, expect.stringContaining('--record')]);
-  const recorded = await folkmoot(['sweep', file, '--record', '--out', a]);
-  expect([recorded.code, recorded.stderr]).toEqual([0, expect.anything()]);
+  expectDone(await folkmoot(['sweep', file, '--record', '--out', a]));
   const before = asked().length;
   writeFileSync(join(folder, 'mind.mjs'), 'process.exit(1)');
-  const again = await folkmoot(['sweep', file, '--cassette', a, '--out', b, '--resume']);
-  expect([[again.code, again.stderr], tablesOf(b)]).toEqual([[0, expect.anything()], tablesOf(a)]);
+  expectDone(await folkmoot(['sweep', file, '--cassette', a, '--out', b, '--resume']));
+  expect(tablesOf(b)).toEqual(tablesOf(a));
   expect(asked().length).toBe(before);
 });
 
 test('programs: a kept run of a sweep has its cassette', async () => {
-  const { folder, file, asked } = townOf('', '', 6);
-  const factor = '{ path: consensus.policy, values: [bft, veto] }';
-  const alone = readFileSync(file, 'utf8');
-  writeFileSync(file, `${alone}sweep: { factors: [${factor}], replicates: 1 }\n`);
+  const { folder, file, asked, alone } = sweptTown(1);
   const out = join(folder, 'kept');
-  const ended = await folkmoot(['sweep', file, '--record', '--keep', '--out', out]);
-  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
+  expectDone(await folkmoot(['sweep', file, '--record', '--keep', '--out', out]));
   const before = asked().length;
   writeFileSync(file, alone);
   writeFileSync(join(folder, 'mind.mjs'), 'process.exit(1)');
@@ -113,29 +117,22 @@ test('programs: a kept run of a sweep has its cassette', async () => {
     ].map((path) => readFileSync(path, 'utf8'));
     expect(own).toBe(common);
   }
-  const again = ['sim', file, '--cassette', join(out, 'logs', names[0]!), '--json'];
-  const { seed, scenario } = JSON.parse(
-    readFileSync(join(out, 'logs', names[0]!, 'summary.json'), 'utf8'),
-  );
+  const first = join(out, 'logs', names[0]!);
+  const { seed, scenario } = JSON.parse(readFileSync(join(first, 'summary.json'), 'utf8'));
   const policy = ['--seed', seed, '--policy', scenario.consensus.policy];
-  const repeated = await folkmoot([...again, ...policy]);
-  expect([repeated.code, repeated.stderr]).toEqual([0, expect.anything()]);
+  expectDone(await folkmoot(['sim', file, '--cassette', first, '--json', ...policy]));
   expect(asked().length).toBe(before);
 });
 
 test('programs: a sweep with spent call budgets resumes to the same bytes', async () => {
-  const { folder, file, asked } = townOf('', '', 6);
-  const factor = '{ path: consensus.policy, values: [bft, veto] }';
-  const text = `${readFileSync(file, 'utf8')}sweep: { factors: [${factor}], replicates: 2 }\n`;
-  writeFileSync(file, text);
+  const { folder, file, asked } = sweptTown(2);
   const filesOf = (out: string) =>
     ['runs', 'cassettes'].flatMap((part) =>
       readdirSync(join(out, part)).map((name) => readFileSync(join(out, part, name), 'utf8')),
     );
   const [whole, out] = [join(folder, 'whole'), join(folder, 'parts')];
   const args = ['sweep', file, '--record', '--on-error', 'continue', '--json'];
-  const recorded = await folkmoot([...args, '--out', whole]);
-  expect([recorded.code, recorded.stderr]).toEqual([0, expect.anything()]);
+  expectDone(await folkmoot([...args, '--out', whole]));
   const questions = asked().length;
 
   writeFileSync(join(folder, 'asked.txt'), '');
@@ -149,7 +146,7 @@ test('programs: a sweep with spent call budgets resumes to the same bytes', asyn
     expect(tries).toBeLessThanOrEqual(questions);
     ended = await folkmoot([...args, ...budget, '--resume']);
   }
-  expect([ended.code, ended.stderr]).toEqual([0, expect.anything()]);
+  expectDone(ended);
   expect(JSON.parse(ended.stdout)).toMatchObject({ completed: 4, finished: true, failed: null });
   expect(asked().length).toBe(questions);
   expect(filesOf(out)).toEqual(filesOf(whole));
