@@ -86,6 +86,33 @@ export function meanInterval(
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
+/** A figure that theory determines, without an interval. */
+export const exactRow = (what: string, theory: number, measured: number, from: string): Row => ({
+  ...{ what, theory, measured, interval: null, from },
+});
+
+/** A share of `whole` trials; `of` names them. */
+export const shareRow = (
+  what: string,
+  theory: number,
+  [part, whole]: readonly [part: number, whole: number],
+  of: string,
+): Row => ({
+  ...{ what, theory, measured: part / whole, interval: shareInterval(part, whole) },
+  from: `${whole} ${of}`,
+});
+
+/** The mean of a sample. */
+export const meanRow = (
+  what: string,
+  theory: number,
+  values: readonly number[],
+  from: string,
+  level = LEVEL,
+): Row => ({
+  ...{ what, theory, measured: meanOf(values), interval: meanInterval(values, level), from },
+});
+
 /** The chance of at least `least` successes in `n` trials of chance `p` each. */
 export function binomialTail(n: number, p: number, least: number): number {
   let tail = 0;

@@ -15,14 +15,15 @@ import {
   bftQuorum,
   binomialTail,
   blocksOf,
+  exactRow,
   finalizedOf,
-  meanInterval,
-  meanOf,
+  meanRow,
   orderStatisticMean,
   type Row,
   type Size,
   scaled,
   shareInterval,
+  shareRow,
   type ValidationCase,
   whim,
   whimOf,
@@ -55,11 +56,9 @@ async function against(policy: Policy, rejecting: number, blocks: number): Promi
   });
   const approve = ELECTORS - rejecting;
   const enough = policy === 'bft' ? approve >= bftQuorum(ELECTORS) : approve > rejecting;
-  return {
-    what: `${policy}: ${approve} approve, ${rejecting} reject: share finalized`,
-    ...{ theory: enough ? 1 : 0, measured: finalizedOf(found) / found.length, interval: null },
-    from: `${found.length} blocks`,
-  };
+  const what = `${policy}: ${approve} approve, ${rejecting} reject: share finalized`;
+  const measured = finalizedOf(found) / found.length;
+  return exactRow(what, enough ? 1 : 0, measured, `${found.length} blocks`);
 }
 
 /** Each elector approves with the same probability, so theory is a tail of the binomial. */
@@ -72,12 +71,9 @@ async function byCoin(policy: Policy, threshold: number, blocks: number): Promis
   });
   const quorum = policy === 'bft' ? bftQuorum(ELECTORS) : Math.floor(ELECTORS / 2) + 1;
   const chance = whimOf(threshold);
-  const finalized = finalizedOf(found);
-  return {
-    what: `${policy}: each of ${ELECTORS} approves with ${chance.toFixed(4)}: share finalized`,
-    ...{ theory: binomialTail(ELECTORS, chance, quorum), measured: finalized / found.length },
-    ...{ interval: shareInterval(finalized, found.length), from: `${found.length} blocks` },
-  };
+  const what = `${policy}: each of ${ELECTORS} approves with ${chance.toFixed(4)}: share finalized`;
+  const theory = binomialTail(ELECTORS, chance, quorum);
+  return shareRow(what, theory, [finalizedOf(found), found.length], 'blocks');
 }
 
 async function thresholdRows(size: Size): Promise<Row[]> {
@@ -112,14 +108,9 @@ async function jury(jurors: number, blocks: number): Promise<Row> {
     consensus: { policy: 'majority', dormant_after: 0 },
     length: { blocks },
   });
-  const right = finalizedOf(found);
-  return {
-    what: `${jurors} jurors, each right with ${whimOf(THRESHOLD).toFixed(4)}: jury right`,
-    theory: binomialTail(jurors, whimOf(THRESHOLD), Math.floor(jurors / 2) + 1),
-    measured: right / found.length,
-    interval: shareInterval(right, found.length),
-    from: `${found.length} blocks`,
-  };
+  const what = `${jurors} jurors, each right with ${whimOf(THRESHOLD).toFixed(4)}: jury right`;
+  const theory = binomialTail(jurors, whimOf(THRESHOLD), Math.floor(jurors / 2) + 1);
+  return shareRow(what, theory, [finalizedOf(found), found.length], 'blocks');
 }
 
 async function condorcetRows(size: Size): Promise<Row[]> {
@@ -156,22 +147,16 @@ async function rowsOf(electors: number, blocks: number): Promise<Row[]> {
   const fixed = 2 * LATENCY_MS + THINK_MS;
   const p95 = fixed + WIDTH_MS * jstat.jStat.beta.inv(0.95, quorum, electors + 1 - quorum);
   const below = found.filter((ms) => ms <= p95).length;
-  const from = `${found.length} blocks`;
+  const mean = fixed + orderStatisticMean(quorum, electors, WIDTH_MS);
+  const within = `${electors} electors: share final within ${p95.toFixed(0)} ms, theory's p95`;
   return [
-    {
-      what: `${electors} electors, quorum ${quorum}: mean finality, ms`,
-      theory: fixed + orderStatisticMean(quorum, electors, WIDTH_MS),
-      measured: meanOf(found),
-      interval: meanInterval(found),
-      from,
-    },
-    {
-      what: `${electors} electors: share final within ${p95.toFixed(0)} ms, theory's p95`,
-      theory: 0.95,
-      measured: below / found.length,
-      interval: shareInterval(below, found.length),
-      from,
-    },
+    meanRow(
+      `${electors} electors, quorum ${quorum}: mean finality, ms`,
+      mean,
+      found,
+      `${found.length} blocks`,
+    ),
+    shareRow(within, 0.95, [below, found.length], 'blocks'),
   ];
 }
 

@@ -11,8 +11,10 @@ import type { Change } from '../../../dist/sim/scenario/problem.js';
 import { csvRows } from '../../support/runs.js';
 import {
   binomialTail,
+  exactRow,
   meanInterval,
   meanOf,
+  meanRow,
   type Row,
   type Size,
   scaled,
@@ -38,19 +40,18 @@ async function runs(name: string, changes: readonly Change[], size: Size): Promi
 }
 
 /** Compares the mean of a measure over the seeds with theory. */
-async function meanRow(
+async function meanOfRuns(
   what: string,
   theory: number,
   [name, measure, changes]: readonly [string, string, readonly Change[]],
   size: Size,
 ): Promise<Row> {
   const values = (await runs(name, changes, size)).map((figures) => figures[measure]!);
-  const interval = meanInterval(values, CONFIDENCE);
-  return { what, theory, measured: meanOf(values), interval, from: `${values.length} runs` };
+  return meanRow(what, theory, values, `${values.length} runs`, CONFIDENCE);
 }
 
 /** Compares a measure that theory determines, rounded to six decimals. */
-async function exactRow(
+async function exactInRuns(
   what: string,
   theory: number,
   [name, measure, changes]: readonly [string, string, readonly Change[]],
@@ -59,10 +60,7 @@ async function exactRow(
   const values = (await runs(name, changes, size)).map((figures) => figures[measure]!);
   const far = values.reduce((a, b) => (Math.abs(a - theory) > Math.abs(b - theory) ? a : b));
   const [rounded, measured] = [theory, far].map((value) => Number(value.toFixed(6)));
-  return {
-    ...{ what, theory: rounded!, measured: measured!, interval: null },
-    from: `${values.length} runs`,
-  };
+  return exactRow(what, rounded!, measured!, `${values.length} runs`);
 }
 
 const AGENTS = 50;
@@ -107,7 +105,7 @@ export const conformity: ValidationCase = {
       [0.8, 1.2, 1.5, 2].map((beta) => {
         const changes: Change[] = [['agents.town.strategy.beta', beta]];
         const what = `b = ${beta}: mean size of the lead`;
-        return meanRow(what, orderOf(beta), ['conformity', 'order', changes], size);
+        return meanOfRuns(what, orderOf(beta), ['conformity', 'order', changes], size);
       }),
     ),
 };
@@ -132,7 +130,7 @@ export const debates: ValidationCase = {
     ] as const) {
       const theory = binomialTail(count, p, (count + 1) / 2);
       const what = `${count} independent models, right with ${p}: majority right`;
-      found.push(await meanRow(what, theory, ['jury', 'majority_first', jury(count, p)], size));
+      found.push(await meanOfRuns(what, theory, ['jury', 'majority_first', jury(count, p)], size));
     }
     for (const rounds of [2, 5]) {
       const changes: Change[] = [
@@ -140,7 +138,7 @@ export const debates: ValidationCase = {
         ['length.blocks', scaled(size, 100, 400)],
       ];
       const what = `accuracy after ${rounds} rounds of a debate`;
-      found.push(await meanRow(what, 0.6, ['debate-or-vote', 'accuracy_last', changes], size));
+      found.push(await meanOfRuns(what, 0.6, ['debate-or-vote', 'accuracy_last', changes], size));
     }
     return found;
   },
@@ -179,7 +177,7 @@ export const earlyStop: ValidationCase = {
       ];
       const what = `${count} models, right with ${p}: answers`;
       const measured = ['early-stop', 'statements', changes] as const;
-      found.push(await meanRow(what, answersOf(count, p), measured, size));
+      found.push(await meanOfRuns(what, answersOf(count, p), measured, size));
     }
     return found;
   },
@@ -261,7 +259,7 @@ export const agreement: ValidationCase = {
     ] as const) {
       const theory = (1 + 2 * Math.cos((2 * Math.PI) / count)) / 3;
       const measured = ['averaging-ring', 'gap_factor', ring(count, rounds)] as const;
-      found.push(await exactRow(`ring of ${count}: gap factor`, theory, measured, size));
+      found.push(await exactInRuns(`ring of ${count}: gap factor`, theory, measured, size));
     }
     for (const [model, theory] of [
       ['averaging', 0],
@@ -269,7 +267,7 @@ export const agreement: ValidationCase = {
     ] as const) {
       const measured = ['filtered-averaging', 'in_hull', filter(model)] as const;
       const what = `two liars of seven, ${model}: share inside the hull`;
-      found.push(await exactRow(what, theory, measured, size));
+      found.push(await exactInRuns(what, theory, measured, size));
     }
     for (const [count, measure, theory] of [
       [0, 'outcome_valid', 1],
@@ -279,7 +277,7 @@ export const agreement: ValidationCase = {
     ] as const) {
       const measured = ['scalar-game', measure, silent(count)] as const;
       const what = `${count} of 4 agents silent: ${measure.replace('_', ' ')}`;
-      found.push(await exactRow(what, theory, measured, size));
+      found.push(await exactInRuns(what, theory, measured, size));
     }
     return found;
   },

@@ -15,14 +15,15 @@ import {
   type BlockRow,
   bftQuorum,
   blocksOf,
+  exactRow,
   finalizedOf,
-  meanInterval,
   meanOf,
+  meanRow,
   measuresOf,
   type Row,
   type Size,
   scaled,
-  shareInterval,
+  shareRow,
   type ValidationCase,
   votesOf,
 } from './case.js';
@@ -73,16 +74,11 @@ async function gossipRows(size: Size): Promise<Row[]> {
   const atOnce = await reached(0, 50, scaled(size, 3, 20));
   const blocks = scaled(size, 60, 1_000);
   const spread = await reached(100_000, 10, blocks);
+  const one = 'all vote at one instant, links of 50 ms: agents reached';
+  const many = 'votes spread over 100 s, links of 10 ms: agents reached';
   return [
-    {
-      what: 'all vote at one instant, links of 50 ms: agents reached',
-      ...{ theory: 2, measured: meanOf(atOnce), interval: null, from: `${atOnce.length} blocks` },
-    },
-    {
-      what: 'votes spread over 100 s, links of 10 ms: agents reached',
-      ...{ theory: chainMean(), measured: meanOf(spread), interval: meanInterval(spread) },
-      from: `${blocks} blocks`,
-    },
+    exactRow(one, 2, meanOf(atOnce), `${atOnce.length} blocks`),
+    meanRow(many, chainMean(), spread, `${blocks} blocks`),
   ];
 }
 
@@ -116,12 +112,10 @@ async function latencyRows(size: Size): Promise<Row[]> {
     const ms = Math.round(shift + jstat.jStat.gamma.inv(place, 2, SPREAD_MS));
     const theory = jstat.jStat.gamma.cdf(ms + 0.5 - shift, 2, SPREAD_MS);
     const within = found.filter((one) => one <= ms).length;
-    const measured = within / found.length;
-    const interval = shareInterval(within, found.length);
-    return { what: `share of blocks final within ${ms} ms`, theory, measured, interval, from };
+    const what = `share of blocks final within ${ms} ms`;
+    return shareRow(what, theory, [within, found.length], 'blocks');
   });
-  const mean = { theory: shift + 2 * SPREAD_MS, measured: meanOf(found) };
-  return [{ what: 'mean finality, ms', ...mean, interval: meanInterval(found), from }, ...shares];
+  return [meanRow('mean finality, ms', shift + 2 * SPREAD_MS, found, from), ...shares];
 }
 
 export const latency: ValidationCase = {
@@ -201,11 +195,13 @@ async function row(size: Size, utilisation: number): Promise<Row> {
     const { uplink_wait_mean_ms } = await measuresOf(raw, files, seed);
     waits.push(uplink_wait_mean_ms!);
   }
-  return {
-    what: `utilisation ${utilisation}: mean wait, ms`,
-    ...{ theory: (utilisation * SERVICE_MS) / (2 * (1 - utilisation)), measured: meanOf(waits) },
-    ...{ interval: meanInterval(waits), from: `${seeds.length} runs` },
-  };
+  const theory = (utilisation * SERVICE_MS) / (2 * (1 - utilisation));
+  return meanRow(
+    `utilisation ${utilisation}: mean wait, ms`,
+    theory,
+    waits,
+    `${seeds.length} runs`,
+  );
 }
 
 export const uplinks: ValidationCase = {
@@ -260,11 +256,9 @@ function clusteringRow(rewired: number, graphs: number): Row {
   const pairs = DEGREE * (DEGREE - 1);
   const kept = 1 - rewired;
   const variance = (DEGREE / 2) * rewired * (2 - rewired);
-  return {
-    what: `${SIZE} agents, degree ${DEGREE}, ${rewired} rewired: clustering`,
-    theory: (ring * kept * kept * kept * pairs) / (pairs + variance),
-    ...{ measured: meanOf(found), interval: meanInterval(found), from: `${graphs} graphs` },
-  };
+  const what = `${SIZE} agents, degree ${DEGREE}, ${rewired} rewired: clustering`;
+  const theory = (ring * kept * kept * kept * pairs) / (pairs + variance);
+  return meanRow(what, theory, found, `${graphs} graphs`);
 }
 
 /** On a ring, an agent at distance d is d / (degree / 2) steps away, rounded up. */
@@ -279,16 +273,11 @@ function ringPath(): number {
 async function smallWorldRows(size: Size): Promise<Row[]> {
   const graphs = scaled(size, 5, 30);
   const ring = graph(0, '1');
-  const whole = { interval: null, from: '1 graph' };
+  const what = `${SIZE} agents on a ring of degree ${DEGREE}`;
+  const closed = (3 * (DEGREE - 2)) / (4 * (DEGREE - 1));
   return [
-    {
-      what: `${SIZE} agents on a ring of degree ${DEGREE}: clustering`,
-      ...{ theory: (3 * (DEGREE - 2)) / (4 * (DEGREE - 1)), measured: clustering(ring), ...whole },
-    },
-    {
-      what: `${SIZE} agents on a ring of degree ${DEGREE}: mean path`,
-      ...{ theory: ringPath(), measured: pathLength(ring), ...whole },
-    },
+    exactRow(`${what}: clustering`, closed, clustering(ring), '1 graph'),
+    exactRow(`${what}: mean path`, ringPath(), pathLength(ring), '1 graph'),
     ...[0.01, 0.1, 0.3].map((rewired) => clusteringRow(rewired, graphs)),
   ];
 }
@@ -329,14 +318,12 @@ async function cut(off: number, lengthMs: number): Promise<Row[]> {
   });
   const enough = ELECTORS - off >= bftQuorum(ELECTORS);
   const what = `${off} of ${ELECTORS} cut off`;
-  const row = { interval: null, from: `${blocks.length} blocks` };
+  const from = `${blocks.length} blocks`;
+  const during = between(blocks, PARTITION_FROM_MS, healed);
   const after = between(blocks, healed + PERIOD_MS, healed + lengthMs);
   return [
-    {
-      what: `${what}: share finalized meanwhile`,
-      ...{ theory: enough ? 1 : 0, measured: between(blocks, PARTITION_FROM_MS, healed), ...row },
-    },
-    { what: `${what}: share finalized after healing`, theory: 1, measured: after, ...row },
+    exactRow(`${what}: share finalized meanwhile`, enough ? 1 : 0, during, from),
+    exactRow(`${what}: share finalized after healing`, 1, after, from),
   ];
 }
 
@@ -389,20 +376,11 @@ async function crashRows(size: Size): Promise<Row[]> {
   const drawn = await inSlots('random', slots);
   const gaps = drawn.slice(1).map((at, index) => (at - drawn[index]!) / SLOT_MS);
   const what = `${CRASHED} of ${PRODUCERS} producers crashed`;
+  const share = inTurn.length / slots;
   return [
-    {
-      what: `${what}, slots in turn: share with a block`,
-      ...{ theory, measured: inTurn.length / slots, interval: null, from },
-    },
-    {
-      what: `${what}, slots drawn: share with a block`,
-      ...{ theory, measured: drawn.length / slots, interval: shareInterval(drawn.length, slots) },
-      from,
-    },
-    {
-      what: `${what}, slots drawn: mean slots from block to block`,
-      ...{ theory: 1 / theory, measured: meanOf(gaps), interval: meanInterval(gaps), from },
-    },
+    exactRow(`${what}, slots in turn: share with a block`, theory, share, from),
+    shareRow(`${what}, slots drawn: share with a block`, theory, [drawn.length, slots], 'slots'),
+    meanRow(`${what}, slots drawn: mean slots from block to block`, 1 / theory, gaps, from),
   ];
 }
 
@@ -419,10 +397,9 @@ export const crashes: ValidationCase = {
 async function complexityRows(size: Size): Promise<Row[]> {
   const agents = scaled(size, 12, 50);
   const found = await messageComplexity([agents, 4 * agents]);
-  return found.map(({ topology, agents: n, kind, formula, expected, counted }) => ({
-    ...{ what: `${topology}, n = ${n}: ${kind}, ${formula}`, theory: expected, measured: counted },
-    ...{ interval: null, from: '3 blocks' },
-  }));
+  return found.map(({ topology, agents: n, kind, formula, expected, counted }) =>
+    exactRow(`${topology}, n = ${n}: ${kind}, ${formula}`, expected, counted, '3 blocks'),
+  );
 }
 
 export const complexity: ValidationCase = {

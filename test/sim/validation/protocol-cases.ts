@@ -9,7 +9,7 @@ import { simulate } from '../../../dist/sim/run/simulate.js';
 import { loadScenario } from '../../../dist/sim/scenario/load.js';
 import type { Change } from '../../../dist/sim/scenario/problem.js';
 import { drawnGraph } from '../../../dist/sim/world/graph.js';
-import { LEVEL, type Row, type Size, scaled, type ValidationCase } from './case.js';
+import { exactRow, LEVEL, type Row, type Size, scaled, type ValidationCase } from './case.js';
 
 /** Runs an included scenario with changed values; returns measures, and those of its script. */
 async function run(name: string, changes: readonly Change[]) {
@@ -60,23 +60,16 @@ async function tendermintRows(size: Size): Promise<Row[]> {
     // Equivocators and one half of the others may be a quorum: then that half decides at once.
     const half = behaviour === 'silent' ? 0 : faulty + Math.ceil((AGENTS - faulty) / 2);
     const theory = half < QUORUM ? roundsOf(heights, faulty) : 1;
-    const exact = { interval: null, from };
-    found.push({ what: `${what}: heights with a fork`, theory: 0, measured: conflicts, ...exact });
-    found.push({ what: `${what}: mean rounds of a height`, theory, measured: rounds!, ...exact });
+    found.push(exactRow(`${what}: heights with a fork`, 0, conflicts, from));
+    found.push(exactRow(`${what}: mean rounds of a height`, theory, rounds!, from));
   }
   const silent = await tendermint(6, 'silent', size);
-  const none = { interval: null, from: '1 run' };
-  const what = `${silent.what}: heights decided`;
-  found.push({ what, theory: 0, measured: silent.decided, ...none });
+  found.push(exactRow(`${silent.what}: heights decided`, 0, silent.decided, '1 run'));
   const split = await tendermint(6, 'equivocate', size);
   const led = Array.from({ length: split.heights }, (_, height) => isLedByFaulty(height, 6));
-  found.push({
-    what: `${split.what}: heights with a fork, those of faulty leaders`,
-    theory: led.filter((faulty) => faulty).length,
-    measured: split.conflicts,
-    ...{ interval: null, from: `${split.heights} heights` },
-  });
-  return found;
+  const what = `${split.what}: heights with a fork, those of faulty leaders`;
+  const forks = led.filter((faulty) => faulty).length;
+  return [...found, exactRow(what, forks, split.conflicts, `${split.heights} heights`)];
 }
 
 export const rotation: ValidationCase = {
@@ -103,18 +96,12 @@ async function snowball(approves: number, blocks: number): Promise<Row[]> {
   ]);
   const what = `${approves * TOWN} of ${TOWN} approve at first`;
   const slots = measures.slots_decided!;
-  const exact = { interval: null, from: `${slots} blocks` };
-  const decisions = measures.slot_decisions! / slots;
-  const rounds = { theory: BETA, measured: own.rounds_mean! };
+  const from = `${slots} blocks`;
+  const rounds = exactRow(`${what}: mean rounds`, BETA, own.rounds_mean!, from);
   return [
-    {
-      what: `${what}: blocks with a split`,
-      theory: 0,
-      measured: measures.slot_conflicts!,
-      ...exact,
-    },
-    { what: `${what}: decisions for a block`, theory: TOWN, measured: decisions, ...exact },
-    ...(approves === 1 ? [{ what: `${what}: mean rounds`, ...rounds, ...exact }] : []),
+    exactRow(`${what}: blocks with a split`, 0, measures.slot_conflicts!, from),
+    exactRow(`${what}: decisions for a block`, TOWN, measures.slot_decisions! / slots, from),
+    ...(approves === 1 ? [rounds] : []),
   ];
 }
 
@@ -152,13 +139,7 @@ async function crashed(blocks: number): Promise<Row[]> {
   const what = `${TOWN} of ${TOWN} approve at first, ${CRASHED} crashed`;
   const from = `${blocks} blocks`;
   return [
-    {
-      what: `${what}: decisions for a block`,
-      theory: TOWN - CRASHED,
-      measured: decisions / blocks,
-      interval: null,
-      from,
-    },
+    exactRow(`${what}: decisions for a block`, TOWN - CRASHED, decisions / blocks, from),
     {
       what: `${what}: mean rounds`,
       theory: (1 - success ** BETA) / chance,
@@ -302,7 +283,7 @@ async function bounded(confidence: number, clusters: number): Promise<Row[]> {
   const range = own.opinion_range!;
   const error = 1e-6;
   return [
-    { what: `${what}: clusters`, theory: clusters, measured: own.clusters!, interval: null, from },
+    exactRow(`${what}: clusters`, clusters, own.clusters!, from),
     {
       what: `${what}: range of opinions`,
       theory: Math.round((Math.max(...opinions) - Math.min(...opinions)) / error) * error,
@@ -339,11 +320,13 @@ async function pairwise(latencyMs: number, confidence: number, size: Size): Prom
     ['links.latency', { distribution: 'constant', mean_ms: latencyMs, spread_ms: 0 }],
     ['length', { virtual_ms: scaled(size, 20_000, 120_000) }],
   ]);
-  return {
-    what: `${TOWN} agents, latency ${latencyMs} ms, confidence ${confidence}: change of the mean`,
-    ...{ theory: 0, measured: own.mean_drift!, interval: null },
-    from: `${measures.messages_sent} messages`,
-  };
+  const what = `${TOWN} agents, latency ${latencyMs} ms, confidence ${confidence}`;
+  return exactRow(
+    `${what}: change of the mean`,
+    0,
+    own.mean_drift!,
+    `${measures.messages_sent} messages`,
+  );
 }
 
 export const pairs: ValidationCase = {

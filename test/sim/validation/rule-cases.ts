@@ -16,13 +16,13 @@ import {
 import {
   binomialTail,
   blocksOf,
+  exactRow,
   finalizedOf,
-  meanInterval,
-  meanOf,
+  meanRow,
   type Row,
   type Size,
   scaled,
-  shareInterval,
+  shareRow,
   type ValidationCase,
   whim,
   whimOf,
@@ -36,27 +36,17 @@ interface Trial {
 }
 
 /** Simulates blocks on which each elector approves with the same probability. */
-async function simulateRule(
-  { policy, parameters, electors, threshold }: Trial,
-  blocks: number,
-): Promise<{ finalized: number; closed: number }> {
+async function finalizedRow(name: string, theory: number, trial: Trial, blocks: number) {
+  const { policy, parameters, electors, threshold } = trial;
   const found = await blocksOf({
     agents: [{ group: 'town', count: electors, producers: 1, traits: whim(threshold) }],
     producers: { block_interval_ms: 1_000 },
     consensus: { policy, rule: { parameters }, dormant_after: 0 },
     length: { blocks },
   });
-  return { finalized: finalizedOf(found), closed: found.length };
-}
-
-async function finalizedRow(what: string, theory: number, trial: Trial, blocks: number) {
-  const { finalized, closed } = await simulateRule(trial, blocks);
-  const probability = whimOf(trial.threshold).toFixed(4);
-  return {
-    ...{ what: `${what}, each approves with probability ${probability}: share finalized`, theory },
-    ...{ measured: finalized / closed, interval: shareInterval(finalized, closed) },
-    from: `${closed} blocks`,
-  };
+  const probability = whimOf(threshold).toFixed(4);
+  const what = `${name}, each approves with probability ${probability}: share finalized`;
+  return shareRow(what, theory, [finalizedOf(found), found.length], 'blocks');
 }
 
 const COMMITTEE = { electors: 60, size: 20 };
@@ -140,16 +130,14 @@ function paradoxRows(voters: number, theory: number): Row[] {
       }
     }
   }
-  const row = { interval: null, from: `${elections} elections` };
+  const from = `${elections} elections`;
+  const none = `${voters} voters, three options: share without a Condorcet winner`;
   return [
-    {
-      what: `${voters} voters, three options: share without a Condorcet winner`,
-      ...{ theory, measured: paradoxes / elections, ...row },
-    },
-    ...[...elected].map(([policy, count]) => ({
-      what: `${voters} voters: Condorcet winners that ${policy} chooses`,
-      ...{ theory: 1, measured: count / (elections - paradoxes), ...row },
-    })),
+    exactRow(none, theory, paradoxes / elections, from),
+    ...[...elected].map(([policy, count]) => {
+      const what = `${voters} voters: Condorcet winners that ${policy} chooses`;
+      return exactRow(what, 1, count / (elections - paradoxes), from);
+    }),
   ];
 }
 
@@ -189,11 +177,8 @@ function starRow(isDelegating: boolean, theory: number, polls: number): Row {
     });
     if (decidePoll(rule, { options: [], votes }).status === 'finalized') right += 1;
   }
-  return {
-    what: `star of 101, ${isDelegating ? 'all leaves delegate' : 'all vote'}: share right`,
-    ...{ theory, measured: right / polls, interval: shareInterval(right, polls) },
-    from: `${polls} polls`,
-  };
+  const what = `star of 101, ${isDelegating ? 'all leaves delegate' : 'all vote'}: share right`;
+  return shareRow(what, theory, [right, polls], 'polls');
 }
 
 export const delegation: ValidationCase = {
@@ -233,29 +218,17 @@ function sortitionRows(size: Size): Row[] {
   const drawn = verdicts.map(({ standings }) => standings!.seats!);
   const finalized = verdicts.filter(({ status }) => status === 'finalized').length;
   const chance = seats / units;
-  const mean = meanOf(drawn);
   const from = `${draws} committees`;
   const least = Math.floor((for_bps * seats) / 10_000) + 1;
+  const variance = units * chance * (1 - chance);
+  const squares = drawn.map((one) => (one - seats) ** 2);
+  const what = '800 of 1000 units approve: share with 69 or more approving seats';
+  // Counts the units without a seat, because the chance of no seat never underflows.
+  const theory = 1 - binomialTail(units * honest, 1 - chance, units * honest - least + 1);
   return [
-    {
-      what: '100 expected of 1000 units: mean seats',
-      ...{ theory: seats, measured: mean, interval: meanInterval(drawn), from },
-    },
-    {
-      what: '100 expected of 1000 units: variance of the seats',
-      theory: units * chance * (1 - chance),
-      measured: meanOf(drawn.map((one) => (one - seats) ** 2)),
-      interval: meanInterval(drawn.map((one) => (one - seats) ** 2)),
-      from,
-    },
-    {
-      what: '800 of 1000 units approve: share with 69 or more approving seats',
-      // Counts the units without a seat, because the chance of no seat never underflows.
-      theory: 1 - binomialTail(units * honest, 1 - chance, units * honest - least + 1),
-      measured: finalized / draws,
-      interval: shareInterval(finalized, draws),
-      from,
-    },
+    meanRow('100 expected of 1000 units: mean seats', seats, drawn, from),
+    meanRow('100 expected of 1000 units: variance of the seats', variance, squares, from),
+    shareRow(what, theory, [finalized, draws], 'committees'),
   ];
 }
 
