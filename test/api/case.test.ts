@@ -1,5 +1,4 @@
 /** Hex in either case, over the wire and in process, yields the same outcomes, ids and digests. */
-import fc from 'fast-check';
 import {
   composeAllianceLeave,
   composeAlliancePropose,
@@ -22,6 +21,7 @@ import { agentId, allianceId, blockHash, httpInput, memeId, sha256Hex } from 'fo
 import { instant, START_MS } from '../support/citizens.js';
 import { counts } from '../support/counts.js';
 import { signatoryOf, testNetwork } from '../support/fixture.js';
+import { fc, forAllAsync } from '../support/property.js';
 import { oneTransport, serve } from '../support/service/server.js';
 
 type Cased = (hex: string) => string;
@@ -103,28 +103,25 @@ test.each(oneTransport)('case over %s: takes hex in either case', async (transpo
   const plain = await inProcess(lower);
   expect(plain.answers.filter((answer) => 'reason' in answer)).toEqual([]);
   const masks = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 1, maxLength: 40 });
-  await fc.assert(
-    fc.asyncProperty(masks, async (mask) => {
-      let drawn = 0;
-      const cased: Cased = (hex) => {
-        const bits = mask[drawn++ % mask.length]!;
-        const of = (character: string, index: number) =>
-          bits & (1 << (index % 16)) ? character.toUpperCase() : character;
-        return [...hex].map(of).join('');
-      };
-      const requests = life(cased);
-      const here = await inProcess(requests);
-      expect(await overTheWire(requests, transport)).toEqual(here);
-      // Ids derived from the content as sent differ. All other ids, and the effects, are the same.
-      for (const [index, answer] of here.answers.entries()) {
-        expect('reason' in answer ? answer : null).toBe(null);
-        for (const member of ['agent_id', 'meme_id']) {
-          expect(idOf(answer as never, member)).toBe(idOf(plain.answers[index] as never, member));
-        }
+  await forAllAsync([masks], { numRuns: counts.casedLives, seed: 20_260_701 }, async (mask) => {
+    let drawn = 0;
+    const cased: Cased = (hex) => {
+      const bits = mask[drawn++ % mask.length]!;
+      const of = (character: string, index: number) =>
+        bits & (1 << (index % 16)) ? character.toUpperCase() : character;
+      return [...hex].map(of).join('');
+    };
+    const requests = life(cased);
+    const here = await inProcess(requests);
+    expect(await overTheWire(requests, transport)).toEqual(here);
+    // Ids derived from the content as sent differ. All other ids, and the effects, are the same.
+    for (const [index, answer] of here.answers.entries()) {
+      expect('reason' in answer ? answer : null).toBe(null);
+      for (const member of ['agent_id', 'meme_id']) {
+        expect(idOf(answer as never, member)).toBe(idOf(plain.answers[index] as never, member));
       }
-    }),
-    { numRuns: counts.casedLives, seed: 20_260_701 },
-  );
+    }
+  });
 });
 
 test('case: an upper-case content_sha256 is the same meme', async () => {

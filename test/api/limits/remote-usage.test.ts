@@ -1,5 +1,4 @@
 /** Usage on other nodes, compared with a single server's counts. */
-import fc from 'fast-check';
 import type { Outcome } from 'folkmoot';
 import { resolveLimits } from '../../../dist/api/contract/limit-table.js';
 import { BlockShare } from '../../../dist/api/limits/block-share.js';
@@ -7,6 +6,7 @@ import { Cost, countRemoteUsage } from '../../../dist/api/limits/cost.js';
 import { Limits } from '../../../dist/api/limits/limits.js';
 import { ChargedSignatures } from '../../../dist/api/limits/signature-quota.js';
 import { refuse } from '../../../dist/engine/protocol/schema/reason.js';
+import { fc, forAll } from '../../support/property.js';
 
 const MINUTE_MS = 60_000;
 const QUOTA = 3;
@@ -50,40 +50,38 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 test('remote usage: each of three servers counts the order and its own admissions', () => {
-  fc.assert(
-    fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
-      let time = 1_000_000;
-      const doors = [0, 1, 2].map(() => door(() => time));
-      const underWay: UnderWay[] = [];
-      let taken: number[] = [];
-      const order = ({ at, number, cost }: UnderWay) => {
-        taken.push(time);
-        for (const each of doors) {
-          if (each === at) cost.conclude(done);
-          else each.count({ ...vote(number), spender: address, outcome: done, ageMs: 0 });
-        }
-      };
-      const ask = (at: Door, number: number) => {
-        const cost = at.cost(number);
-        const own = underWay.filter((one) => one.at === at).length;
-        expect(cost.exceeded() !== null).toBe(taken.length + own >= QUOTA);
-        if (cost.exceeded()) return;
-        cost.charge();
-        underWay.push({ at, number, cost });
-      };
-      for (const [number, one] of steps.entries()) {
-        if (one.do === 'ask') ask(doors[one.door]!, number);
-        else if (one.do === 'order') for (const first of underWay.splice(0, 1)) order(first);
-        else {
-          for (const each of underWay.splice(0)) order(each);
-          const left = Math.max(0, QUOTA - taken.length);
-          expect(doors.map((each) => each.left())).toEqual([left, left, left]);
-          time += one.ms;
-          taken = taken.filter((then) => then > time - MINUTE_MS);
-        }
+  forAll([fc.array(step, { maxLength: 120 })], (steps) => {
+    let time = 1_000_000;
+    const doors = [0, 1, 2].map(() => door(() => time));
+    const underWay: UnderWay[] = [];
+    let taken: number[] = [];
+    const order = ({ at, number, cost }: UnderWay) => {
+      taken.push(time);
+      for (const each of doors) {
+        if (each === at) cost.conclude(done);
+        else each.count({ ...vote(number), spender: address, outcome: done, ageMs: 0 });
       }
-    }),
-  );
+    };
+    const ask = (at: Door, number: number) => {
+      const cost = at.cost(number);
+      const own = underWay.filter((one) => one.at === at).length;
+      expect(cost.exceeded() !== null).toBe(taken.length + own >= QUOTA);
+      if (cost.exceeded()) return;
+      cost.charge();
+      underWay.push({ at, number, cost });
+    };
+    for (const [number, one] of steps.entries()) {
+      if (one.do === 'ask') ask(doors[one.door]!, number);
+      else if (one.do === 'order') for (const first of underWay.splice(0, 1)) order(first);
+      else {
+        for (const each of underWay.splice(0)) order(each);
+        const left = Math.max(0, QUOTA - taken.length);
+        expect(doors.map((each) => each.left())).toEqual([left, left, left]);
+        time += one.ms;
+        taken = taken.filter((then) => then > time - MINUTE_MS);
+      }
+    }
+  });
 });
 
 test('remote usage: counts accepted and refused requests, and no repeats', () => {

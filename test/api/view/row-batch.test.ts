@@ -1,7 +1,6 @@
 /** Row batches: round trip, damage detection, and application in pieces of any size. */
 import assert from 'node:assert/strict';
 import { deflateRawSync } from 'node:zlib';
-import fc from 'fast-check';
 import type { ViewProblem } from '../../../dist/api/view/messages.js';
 import {
   formatRowValue,
@@ -30,6 +29,7 @@ import { eventData } from '../../../dist/engine/protocol/schema/event.js';
 import { unsigned } from '../../../dist/engine/protocol/schema/request.js';
 import { counts } from '../../support/counts.js';
 import { lives } from '../../support/lives.js';
+import { fc, forAll } from '../../support/property.js';
 import { seed } from '../../support/seeded.js';
 
 const runs = { numRuns: counts.spans, seed };
@@ -39,10 +39,7 @@ const empty = () =>
   });
 
 test('row batch: round-trips', () => {
-  fc.assert(
-    fc.property(lives, (batch) => assert.deepEqual(decodeRowBatch(encodeRowBatch(batch)), batch)),
-    runs,
-  );
+  forAll([lives], runs, (batch) => assert.deepEqual(decodeRowBatch(encodeRowBatch(batch)), batch));
 });
 
 test('row batch: round-trips without rows and items', () => {

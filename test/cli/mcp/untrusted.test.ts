@@ -1,8 +1,8 @@
 /** Marking of untrusted text and invisible characters. */
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeInvisible, markUntrusted } from '../../../dist/cli/commands/mcp/untrusted.js';
 import { counts } from '../../support/counts.js';
+import { fc, forAll } from '../../support/property.js';
 
 const hash = 'ab'.repeat(32);
 const id = `agent_${'0'.repeat(32)}`;
@@ -71,16 +71,13 @@ test('untrusted: marks and escapes text at any depth', () => {
     if ('untrusted' in value) return [];
     return Object.entries(value).flatMap(([name, one]) => [name, ...bare(one)]);
   };
-  fc.assert(
-    fc.property(anything, (value) => {
-      const shown = markUntrusted(value);
-      expect(bare(shown).filter((text) => /Ignore|<system>|[\u202e\u{e0049}]/u.test(text))).toEqual(
-        [],
-      );
-      expect(JSON.stringify(shown)).not.toMatch(/[\u202e\u{e0049}]/u);
-    }),
-    { numRuns: counts.texts },
-  );
+  forAll([anything], { numRuns: counts.texts }, (value) => {
+    const shown = markUntrusted(value);
+    expect(bare(shown).filter((text) => /Ignore|<system>|[\u202e\u{e0049}]/u.test(text))).toEqual(
+      [],
+    );
+    expect(JSON.stringify(shown)).not.toMatch(/[\u202e\u{e0049}]/u);
+  });
 });
 
 test('untrusted: truncates long text and lists, and states their length', () => {

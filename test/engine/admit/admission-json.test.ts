@@ -1,6 +1,6 @@
 /** Admission of raw bodies: JSON, keys and signatures. */
-import fc from 'fast-check';
 import type { SignedRequest } from 'folkmoot';
+import { fc, forAllAsync } from '../../support/property.js';
 import { around, changed, good, key, refusalAtDoor } from './admission.js';
 
 const vote = (text: string) => around('vote', Buffer.from(text));
@@ -103,13 +103,10 @@ const escaped = (text: string) =>
 test('json: refuses exactly the bodies in which an object has a member twice', async () => {
   const blanks = fc.constantFrom('', ' ', '\n\t');
   const escapes = fc.constantFrom(JSON.stringify, escaped);
-  await fc.assert(
-    fc.asyncProperty(tree, blanks, escapes, async (value, blank, quoted) => {
-      const found = await said(voteWith(`"x":${written(value, blank, quoted)}`));
-      expect(/^400 BAD_JSON/.test(found), found).toBe(hasTwice(value));
-    }),
-    { numRuns: 1_000 },
-  );
+  await forAllAsync([tree, blanks, escapes], { numRuns: 1_000 }, async (value, blank, quoted) => {
+    const found = await said(voteWith(`"x":${written(value, blank, quoted)}`));
+    expect(/^400 BAD_JSON/.test(found), found).toBe(hasTwice(value));
+  });
 });
 
 test('json: accepts a body of 64 KiB and refuses one byte more with 413', async () => {

@@ -1,5 +1,4 @@
 /** Random durations, timestamps and tags, compared with independent implementations. */
-import fc from 'fast-check';
 import { fileTypeFromBuffer } from 'file-type';
 import {
   composeAllianceLeave,
@@ -20,6 +19,7 @@ import { Temporal } from 'temporal-polyfill/implementation';
 import { isTag, lowerCase } from '../../../dist/engine/protocol/text.js';
 import { sniff } from '../../../engine/admit/drafts.js';
 import { counts } from '../../support/counts.js';
+import { fc, forAll, forAllAsync } from '../../support/property.js';
 import { agent, hash, key, made, meme, refused, signature, timestamp } from './admission.js';
 
 const options = { numRuns: counts.texts, seed: 20_260_702 };
@@ -74,33 +74,27 @@ function temporal(text: string): Temporal.Duration | null {
 }
 
 test('durations: accepts the unsigned durations of Temporal', () => {
-  fc.assert(
-    fc.property(almost, (text) => {
-      expect(isDuration(text), text).toBe(temporal(text) !== null);
-    }),
-    options,
-  );
+  forAll([almost], options, (text) => {
+    expect(isDuration(text), text).toBe(temporal(text) !== null);
+  });
 });
 
 test('durations: an alliance lasts as long as Temporal computes', async () => {
   const bounds = { least: 60_000n, most: 2_592_000_000n };
-  await fc.assert(
-    fc.asyncProperty(almost, async (text) => {
-      if (text.length > 64) return;
-      const found = temporal(text);
-      const fixed = found && found.years === 0 && found.months === 0;
-      const days = fixed ? BigInt(found.weeks) * 7n + BigInt(found.days) : 0n;
-      const rest = fixed ? found.with({ weeks: 0, days: 0 }) : null;
-      const ms = rest && BigInt(Math.trunc(rest.total('milliseconds'))) + days * 86_400_000n;
-      const good = ms !== null && ms >= bounds.least && ms <= bounds.most;
-      if (!good) {
-        expect(await refused('alliance_propose', { duration: text })).toBe('400 SCHEMA /duration');
-        return;
-      }
-      expect((await made('alliance_propose', { duration: text })).duration_ms).toBe(Number(ms));
-    }),
-    options,
-  );
+  await forAllAsync([almost], options, async (text) => {
+    if (text.length > 64) return;
+    const found = temporal(text);
+    const fixed = found && found.years === 0 && found.months === 0;
+    const days = fixed ? BigInt(found.weeks) * 7n + BigInt(found.days) : 0n;
+    const rest = fixed ? found.with({ weeks: 0, days: 0 }) : null;
+    const ms = rest && BigInt(Math.trunc(rest.total('milliseconds'))) + days * 86_400_000n;
+    const good = ms !== null && ms >= bounds.least && ms <= bounds.most;
+    if (!good) {
+      expect(await refused('alliance_propose', { duration: text })).toBe('400 SCHEMA /duration');
+      return;
+    }
+    expect((await made('alliance_propose', { duration: text })).duration_ms).toBe(Number(ms));
+  });
 });
 
 const two = (most: number) => fc.integer({ min: 0, max: most }).map((n) => `${n}`.padStart(2, '0'));
@@ -121,22 +115,19 @@ const stamp = fc
 
 test('timestamps: accepts those of Temporal except leap seconds and spaces', () => {
   const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)$/;
-  fc.assert(
-    fc.property(stamp, (text) => {
-      let expected: number | null = null;
-      if (shape.test(text) && !/:60(?:\.|[Zz+-])/.test(text)) {
-        try {
-          expected = Temporal.Instant.from(text).epochMilliseconds;
-        } catch {
-          expected = null;
-        }
+  forAll([stamp], options, (text) => {
+    let expected: number | null = null;
+    if (shape.test(text) && !/:60(?:\.|[Zz+-])/.test(text)) {
+      try {
+        expected = Temporal.Instant.from(text).epochMilliseconds;
+      } catch {
+        expected = null;
       }
-      const found = parseInstant(text);
-      // Temporal truncates toward the past. The result is equal, because fractions point forward.
-      expect(found, text).toBe(expected);
-    }),
-    options,
-  );
+    }
+    const found = parseInstant(text);
+    // Temporal truncates toward the past. The result is equal, because fractions point forward.
+    expect(found, text).toBe(expected);
+  });
 });
 
 /**
@@ -153,21 +144,16 @@ const hostile = fc.oneof(
 );
 
 test('tags: accepts or refuses hostile texts, and lower case keeps their length', async () => {
-  await fc.assert(
-    fc.asyncProperty(hostile, async (text) => {
-      if (!isTag(text)) {
-        expect(await refused('meme', { tags: [text] })).toMatch(
-          /^400 (SCHEMA|BAD_JSON) \/tags\/0$/,
-        );
-        return;
-      }
-      const { tags } = await made('meme', { tags: [text, lowerCase(text)] });
-      expect(tags).toEqual([lowerCase(text)]);
-      expect([...tags[0]!]).toHaveLength([...text].length);
-      expect(isTag(tags[0]!) && lowerCase(tags[0]!) === tags[0]).toBe(true);
-    }),
-    options,
-  );
+  await forAllAsync([hostile], options, async (text) => {
+    if (!isTag(text)) {
+      expect(await refused('meme', { tags: [text] })).toMatch(/^400 (SCHEMA|BAD_JSON) \/tags\/0$/);
+      return;
+    }
+    const { tags } = await made('meme', { tags: [text, lowerCase(text)] });
+    expect(tags).toEqual([lowerCase(text)]);
+    expect([...tags[0]!]).toHaveLength([...text].length);
+    expect(isTag(tags[0]!) && lowerCase(tags[0]!) === tags[0]).toBe(true);
+  });
 });
 
 // ---- Admission of composed requests gives the same result as admission of their bytes, for any
@@ -304,17 +290,14 @@ test('sniff: accepts the images that the library detects, with any following byt
       ),
   );
   const file = fc.array(piece, { minLength: 1, maxLength: 4 }).map((parts) => Buffer.concat(parts));
-  await fc.assert(
-    fc.asyncProperty(file, async (bytes) => {
-      const found = await fileTypeFromBuffer(bytes);
-      const expected = found && byLibrary[found.mime];
-      // The library reads further into a PNG, and fails if the file is truncated.
-      const image = sniff(bytes)?.media_type;
-      if (expected) expect(image).toBe(expected);
-      else expect([undefined, 'text/plain; charset=utf-8', 'image/png']).toContain(image);
-    }),
-    { numRuns: 3_000 },
-  );
+  await forAllAsync([file], { numRuns: 3_000 }, async (bytes) => {
+    const found = await fileTypeFromBuffer(bytes);
+    const expected = found && byLibrary[found.mime];
+    // The library reads further into a PNG, and fails if the file is truncated.
+    const image = sniff(bytes)?.media_type;
+    if (expected) expect(image).toBe(expected);
+    else expect([undefined, 'text/plain; charset=utf-8', 'image/png']).toContain(image);
+  });
 });
 
 test('sniff: refuses text whose first visible character begins a tag', () => {

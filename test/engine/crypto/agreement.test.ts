@@ -1,9 +1,9 @@
 /** All verifiers agree on random valid and hostile signatures, and obey the rule. */
 import { Point } from '@noble/ed25519';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyPairFromSeed, sign } from '../../../dist/engine/crypto/keys.js';
 import { counts } from '../../support/counts.js';
+import { fc, forAllAsync } from '../../support/property.js';
 import {
   challenge,
   encodeY,
@@ -27,23 +27,19 @@ const multiple = fc.integer({ min: 0, max: 7 });
 
 test('verifiers: agree on valid signatures with a flipped bit', async () => {
   const part = fc.constantFrom('nothing', 'publicKey', 'message', 'signature' as const);
-  const property = fc.asyncProperty(seed, message, part, fc.nat(), async (key, text, what, bit) => {
+  await forAllAsync([seed, message, part, fc.nat()], runs, async (key, text, what, bit) => {
     const keyPair = keyPairFromSeed(key);
     const job = { publicKey: keyPair.publicKey, message: text, signature: sign(text, keyPair) };
     const untouched = what === 'nothing' || (what === 'message' && text.length === 0);
     const changed = untouched ? job : { ...job, [what]: flipBit(job[what], bit) };
     expect(await agree([changed])).toEqual([untouched]);
   });
-  await fc.assert(property, runs);
 });
 
 test('verifiers: accept points with torsion only by the cofactorless equation', async () => {
-  const property = fc.asyncProperty(
-    scalar,
-    scalar,
-    multiple,
-    multiple,
-    message,
+  await forAllAsync(
+    [scalar, scalar, multiple, multiple, message],
+    runs,
     async (a, r, torsionOfA, torsionOfR, text) => {
       const encodedA = Point.BASE.multiply(a).add(torsion(torsionOfA)).toBytes();
       const encodedR = Point.BASE.multiply(r).add(torsion(torsionOfR)).toBytes();
@@ -53,14 +49,14 @@ test('verifiers: accept points with torsion only by the cofactorless equation', 
       expect(await agree([job])).toEqual([holds]);
     },
   );
-  await fc.assert(property, runs);
 });
 
 test('verifiers: refuse small-order and non-canonical points for any S', async () => {
   const odd = fc.constantFrom(...oddEncodings);
   const which = fc.constantFrom('A', 'R', 'both');
-  const property = fc.asyncProperty(
-    fc.record({ a: scalar, r: scalar, oddA: odd, oddR: odd, which, text: message }),
+  await forAllAsync(
+    [fc.record({ a: scalar, r: scalar, oddA: odd, oddR: odd, which, text: message })],
+    runs,
     async ({ a, r, oddA, oddR, which: where, text }) => {
       const encodedA = where === 'R' ? Point.BASE.multiply(a).toBytes() : oddA;
       const encodedR = where === 'A' ? Point.BASE.multiply(r).toBytes() : oddR;
@@ -74,12 +70,11 @@ test('verifiers: refuse small-order and non-canonical points for any S', async (
       expect(await agree(jobs)).toEqual([false, false, false, false]);
     },
   );
-  await fc.assert(property, runs);
 });
 
 test('verifiers: refuse S + L and its multiples', async () => {
   const times = fc.bigInt({ min: 1n, max: 14n });
-  const property = fc.asyncProperty(seed, message, times, async (key, text, count) => {
+  await forAllAsync([seed, message, times], runs, async (key, text, count) => {
     const keyPair = keyPairFromSeed(key);
     const signature = sign(text, keyPair);
     const s = fromLittleEndian(signature.subarray(32)) + count * groupOrder;
@@ -87,16 +82,14 @@ test('verifiers: refuse S + L and its multiples', async () => {
     const job = { publicKey: keyPair.publicKey, message: text, signature: grown };
     expect(await agree([job])).toEqual([false]);
   });
-  await fc.assert(property, runs);
 });
 
 test('verifiers: agree on bytes that are not points', async () => {
   const bytes = fc.uint8Array({ minLength: 96, maxLength: 96 });
-  const property = fc.asyncProperty(bytes, message, async (noise, text) => {
+  await forAllAsync([bytes, message], runs, async (noise, text) => {
     const job = { publicKey: noise.slice(0, 32), message: text, signature: noise.slice(32) };
     expect(await agree([job])).toEqual([false]);
   });
-  await fc.assert(property, runs);
 });
 
 test('verifiers: refuse S = 0 with extreme values of y, and do not throw', async () => {

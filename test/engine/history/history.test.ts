@@ -8,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import {
   createVerifier,
   type GenesisOptions,
@@ -31,6 +30,7 @@ import { DerivedFolder } from '../../../dist/engine/store/derived-folder.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts, heavy } from '../../support/counts.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { fc, forAllAsync } from '../../support/property.js';
 import { openForReading } from '../../support/runs.js';
 import { type Attempt, attempts, genesis, lead } from '../random/random.js';
 
@@ -98,30 +98,26 @@ function withoutRenewed(records: Records, last: Records): Records {
 }
 
 test('history: random entries of random logs equal a replay', heavy, async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      genesis,
-      attempts(counts.commandsPerSequence),
-      fc.infiniteStream(fc.nat()),
-      async (options, script, draws) => {
-        const path = temporaryFolder();
-        const network = await lived(path, options, script);
-        const { digests, records } = await replayed(path);
-        // Reads during writes, with dense checkpoints.
-        const history = History.open({ path, spacing: 16, share: 1 });
-        for (let look = 0; look < 8; look += 1) {
-          const seq = draws.next().value! % digests.length;
-          const { found, position, read } = await recordsAt(history, seq);
-          expect(position.digest).toBe(digests[seq]);
-          expect(found).toEqual(withoutRenewed(records[seq]!, records.at(-1)!));
-          expect(read.position.seq).toBe(seq);
-          expect([...read.events(1, 10 ** 9)]).toHaveLength(position.event_seq);
-        }
-        await history.close();
-        await network.close();
-      },
-    ),
+  await forAllAsync(
+    [genesis, attempts(counts.commandsPerSequence), fc.infiniteStream(fc.nat())],
     { numRuns: counts.histories },
+    async (options, script, draws) => {
+      const path = temporaryFolder();
+      const network = await lived(path, options, script);
+      const { digests, records } = await replayed(path);
+      // Reads during writes, with dense checkpoints.
+      const history = History.open({ path, spacing: 16, share: 1 });
+      for (let look = 0; look < 8; look += 1) {
+        const seq = draws.next().value! % digests.length;
+        const { found, position, read } = await recordsAt(history, seq);
+        expect(position.digest).toBe(digests[seq]);
+        expect(found).toEqual(withoutRenewed(records[seq]!, records.at(-1)!));
+        expect(read.position.seq).toBe(seq);
+        expect([...read.events(1, 10 ** 9)]).toHaveLength(position.event_seq);
+      }
+      await history.close();
+      await network.close();
+    },
   );
 });
 

@@ -1,5 +1,4 @@
 /** The generated encoders, compared with the general ones, for random values of each schema. */
-import fc from 'fast-check';
 import { canonical } from 'folkmoot';
 import {
   answerEncoders,
@@ -10,6 +9,7 @@ import { eventShapes } from '../../../dist/engine/protocol/schema/event.js';
 import { records } from '../../../dist/engine/protocol/schema/record.js';
 import { answers } from '../../../dist/engine/protocol/schema/view.js';
 import { counts } from '../../support/counts.js';
+import { fc, forAll } from '../../support/property.js';
 
 interface Schema {
   type?: string;
@@ -93,14 +93,11 @@ function compare(encode: (value: never) => string, schema: Schema, general: type
     { arbitrary: valuesOf(schema), weight: 4 },
     { arbitrary: mistakenOf(schema), weight: 1 },
   );
-  fc.assert(
-    fc.property(values, (value) => {
-      const expected = general(value);
-      const found = encode(value as never);
-      if (found !== expected) expect(found).toBe(expected);
-    }),
-    { numRuns: counts.encodedValues },
-  );
+  forAll([values], { numRuns: counts.encodedValues }, (value) => {
+    const expected = general(value);
+    const found = encode(value as never);
+    if (found !== expected) expect(found).toBe(expected);
+  });
 }
 
 const sorted = { ...eventEncoders, ...recordEncoders } as Encoders;

@@ -1,6 +1,5 @@
 /** A network from opening to closing: followers, late writes, deadlines. */
 import { join } from 'node:path';
-import fc from 'fast-check';
 import {
   type Clock,
   composeProposal,
@@ -19,6 +18,7 @@ import { admit } from '../../../dist/engine/admit/admit.js';
 import { START_MS } from '../../support/citizens.js';
 import { counts } from '../../support/counts.js';
 import { signatoryOf, temporaryFolder, testNetwork } from '../../support/fixture.js';
+import { fc, forAllAsync } from '../../support/property.js';
 import { replayHere } from '../../support/runs.js';
 import { newPopulation, type Population } from '../helpers.js';
 
@@ -274,12 +274,9 @@ async function live(list: readonly Deed[], holds: boolean) {
 }
 
 test('hold: the log equals that of a session without holds', async () => {
-  await fc.assert(
-    fc.asyncProperty(deeds, async (list) => {
-      expect(await live(list, true)).toEqual(await live(list, false));
-    }),
-    { numRuns: counts.heldSessions },
-  );
+  await forAllAsync([deeds], { numRuns: counts.heldSessions }, async (list) => {
+    expect(await live(list, true)).toEqual(await live(list, false));
+  });
 });
 
 // ---- Cached reads, and long reads in slices.

@@ -1,7 +1,7 @@
 /** Properties of the rules in the library, for arbitrary polls. */
-import fc from 'fast-check';
 import { findRuleProblem } from '../../../dist/engine/rules/network-rule.js';
 import type { VoteRule } from '../../../dist/engine/rules/rule.js';
+import { fc, forAll } from '../../support/property.js';
 import { decideByDefinition } from './oracle.js';
 import {
   agentId,
@@ -67,29 +67,25 @@ describe.each(policies)('library: %s', (policy) => {
   });
 
   test('decides every poll at its end, without a fault', () => {
-    fc.assert(
-      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
-        const { after, end } = countPoll(rule, poll);
-        expect(end.status).toMatch(/^(finalized|rejected|expired)$/);
-        const all = after.at(-1);
-        if (all && !poll.absent?.length) expect(all.status).not.toBeNull();
-        for (const verdict of [...after, end]) expect(verdict.fault).toBeUndefined();
-        if (!rule.usesOptions) expect(end.choice).toBeUndefined();
-        if (rule.usesOptions && end.status === 'finalized' && poll.options.length > 0) {
-          expect(poll.options).toContain(end.choice);
-        }
-      }),
-    );
+    forAll([arbitraryCase(policy)], ({ rule, poll }) => {
+      const { after, end } = countPoll(rule, poll);
+      expect(end.status).toMatch(/^(finalized|rejected|expired)$/);
+      const all = after.at(-1);
+      if (all && !poll.absent?.length) expect(all.status).not.toBeNull();
+      for (const verdict of [...after, end]) expect(verdict.fault).toBeUndefined();
+      if (!rule.usesOptions) expect(end.choice).toBeUndefined();
+      if (rule.usesOptions && end.status === 'finalized' && poll.options.length > 0) {
+        expect(poll.options).toContain(end.choice);
+      }
+    });
   });
 
   test('never changes an early decision', () => {
-    fc.assert(
-      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
-        const { after, end } = countPoll(rule, poll);
-        const early = after.find(({ status }) => status !== null);
-        if (early) expect(end.status).toBe(early.status);
-      }),
-    );
+    forAll([arbitraryCase(policy)], ({ rule, poll }) => {
+      const { after, end } = countPoll(rule, poll);
+      const early = after.find(({ status }) => status !== null);
+      if (early) expect(end.status).toBe(early.status);
+    });
   });
 
   test('decides an empty poll', () => {
@@ -111,30 +107,28 @@ describe.each(ballotPolicies)('library: %s', (policy) => {
   });
 
   test('counts vote by vote with the result of its definition', () => {
-    fc.assert(
-      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
-        const { after, end } = countPoll(rule, poll);
-        expect(end).toEqual(tallyPoll(rule, poll, true));
-        const { decidesEarly } = rule.rule as VoteRule;
-        const { votes, absent = [] } = poll;
-        for (const [position, verdict] of after.entries()) {
-          const later = votes.slice(position + 1).map(({ weight = 1 }) => weight);
-          const over = later.length + absent.length === 0;
-          if (!over && !decidesEarly) {
-            expect(verdict.status).toBeNull();
-            continue;
-          }
-          const part = {
-            ...poll,
-            votes: votes.slice(0, position + 1),
-            absent: [...later, ...absent],
-          };
-          const { status, standings } = tallyPoll(rule, part, over);
-          expect(verdict.status).toBe(status);
-          if (status !== null) expect(verdict.standings).toEqual(standings);
+    forAll([arbitraryCase(policy)], ({ rule, poll }) => {
+      const { after, end } = countPoll(rule, poll);
+      expect(end).toEqual(tallyPoll(rule, poll, true));
+      const { decidesEarly } = rule.rule as VoteRule;
+      const { votes, absent = [] } = poll;
+      for (const [position, verdict] of after.entries()) {
+        const later = votes.slice(position + 1).map(({ weight = 1 }) => weight);
+        const over = later.length + absent.length === 0;
+        if (!over && !decidesEarly) {
+          expect(verdict.status).toBeNull();
+          continue;
         }
-      }),
-    );
+        const part = {
+          ...poll,
+          votes: votes.slice(0, position + 1),
+          absent: [...later, ...absent],
+        };
+        const { status, standings } = tallyPoll(rule, part, over);
+        expect(verdict.status).toBe(status);
+        if (status !== null) expect(verdict.standings).toEqual(standings);
+      }
+    });
   });
 
   test('gives every order of votes the same result', () => {
@@ -143,24 +137,20 @@ describe.each(ballotPolicies)('library: %s', (policy) => {
         .shuffledSubarray([...poll.votes.keys()], { minLength: poll.votes.length })
         .map((order) => ({ rule, poll, order })),
     );
-    fc.assert(
-      fc.property(shuffled, ({ rule, poll, order }) => {
-        const { tally } = rule.rule as VoteRule;
-        const { votes, ...rest } = toPoll(poll);
-        const moved = { ...rest, votes: order.map((position) => votes[position]!), over: true };
-        expect(tally(moved, rule.values)).toEqual(tallyPoll(rule, poll, true));
-      }),
-    );
+    forAll([shuffled], ({ rule, poll, order }) => {
+      const { tally } = rule.rule as VoteRule;
+      const { votes, ...rest } = toPoll(poll);
+      const moved = { ...rest, votes: order.map((position) => votes[position]!), over: true };
+      expect(tally(moved, rule.values)).toEqual(tallyPoll(rule, poll, true));
+    });
   });
 });
 
 describe.each(electionPolicies)('elections: %s', (policy) => {
   test('decides every poll as its definition', () => {
-    fc.assert(
-      fc.property(arbitraryCase(policy), ({ rule, poll }) => {
-        expect(decidePoll(rule, poll)).toEqual(decideByDefinition(policy, poll, rule.values));
-      }),
-    );
+    forAll([arbitraryCase(policy)], ({ rule, poll }) => {
+      expect(decidePoll(rule, poll)).toEqual(decideByDefinition(policy, poll, rule.values));
+    });
   });
 
   test('refuses ballots that name an unknown option, or an option twice', () => {
@@ -236,18 +226,16 @@ test('effective: copies of one model lose against as many independent models', (
 
 test('effective: more approvals never reject a block', () => {
   const models = fc.array(fc.constantFrom('a', 'b', 'c', undefined), { maxLength: 12 });
-  fc.assert(
-    fc.property(models, models, arbitraryParameters('effective'), (yes, no, parameters) => {
-      const rule = createRule('effective', { ...parameters, least_effective: 0, turnout_bps: 0 });
-      const vote = (decision: 'approve' | 'reject') => (model: string | undefined) => {
-        return model === undefined ? { decision } : { decision, ballot: { model } };
-      };
-      const votes = [...yes.map(vote('approve')), ...no.map(vote('reject'))];
-      if (decidePoll(rule, { options: [], votes }).status !== 'finalized') return;
-      const more = { options: [], votes: [...votes, vote('approve')('a')] };
-      expect(decidePoll(rule, more).status).toBe('finalized');
-    }),
-  );
+  forAll([models, models, arbitraryParameters('effective')], (yes, no, parameters) => {
+    const rule = createRule('effective', { ...parameters, least_effective: 0, turnout_bps: 0 });
+    const vote = (decision: 'approve' | 'reject') => (model: string | undefined) => {
+      return model === undefined ? { decision } : { decision, ballot: { model } };
+    };
+    const votes = [...yes.map(vote('approve')), ...no.map(vote('reject'))];
+    if (decidePoll(rule, { options: [], votes }).status !== 'finalized') return;
+    const more = { options: [], votes: [...votes, vote('approve')('a')] };
+    expect(decidePoll(rule, more).status).toBe('finalized');
+  });
 });
 
 const delegate = (agent: number) => ({ delegate: agentId(agent) });
@@ -261,15 +249,12 @@ test('liquid: refuses a delegation to anything but an agent', () => {
 });
 
 test('liquid: counts all weight cast once, for the last agent of each chain', () => {
-  fc.assert(
-    fc.property(arbitraryPoll('liquid'), (poll) => {
-      const { standings } = decidePoll(createRule('liquid'), poll);
-      expect(standings).toEqual(followDelegations(poll.votes));
-      const cast = poll.votes.reduce((sum, { weight = 1 }) => sum + weight, 0);
-      expect(standings!.approve! + standings!.reject!).toBe(cast);
-    }),
-    { numRuns: 500 },
-  );
+  forAll([arbitraryPoll('liquid')], { numRuns: 500 }, (poll) => {
+    const { standings } = decidePoll(createRule('liquid'), poll);
+    expect(standings).toEqual(followDelegations(poll.votes));
+    const cast = poll.votes.reduce((sum, { weight = 1 }) => sum + weight, 0);
+    expect(standings!.approve! + standings!.reject!).toBe(cast);
+  });
 });
 
 /** Follows each delegation step by step: the documented rule without its algorithm. */
@@ -295,13 +280,11 @@ function followDelegations(votes: readonly TestVote[]) {
 }
 
 test('threshold: agrees with majority at the end, for half of the weight cast', () => {
-  fc.assert(
-    fc.property(arbitraryPoll('threshold'), fc.nat({ max: 10_000 }), (poll, turnout_bps) => {
-      const threshold = createRule('threshold', { for_bps: 5_000, turnout_bps, of_cast: 1 });
-      const majority = createRule('majority', { participation_bps: turnout_bps });
-      expect(decidePoll(threshold, poll)).toEqual(decidePoll(majority, poll));
-    }),
-  );
+  forAll([arbitraryPoll('threshold'), fc.nat({ max: 10_000 })], (poll, turnout_bps) => {
+    const threshold = createRule('threshold', { for_bps: 5_000, turnout_bps, of_cast: 1 });
+    const majority = createRule('majority', { participation_bps: turnout_bps });
+    expect(decidePoll(threshold, poll)).toEqual(decidePoll(majority, poll));
+  });
 });
 
 test.each([
@@ -330,19 +313,17 @@ test('threshold: needs one approval more than its share to close a block early',
 });
 
 test('committee: a committee as large as the total weight includes every elector', () => {
-  fc.assert(
-    fc.property(arbitraryPoll('committee'), ({ votes, ...poll }) => {
-      const present = votes.map((vote) => ({ ...vote, weight: Math.min(50, vote.weight ?? 1) }));
-      const absent = poll.absent?.map((weight) => Math.min(50, weight)) ?? [];
-      const sum = (part: readonly number[]) => part.reduce((all, weight) => all + weight, 0);
-      const weights = present.map(({ weight }) => weight);
-      const rule = createRule('committee', { size: 1_000 });
-      const { standings } = tallyPoll(rule, { ...poll, votes: present, absent }, true);
-      const approve = sum(weights.filter((_, at) => present[at]!.decision !== 'reject'));
-      const seats = sum([...weights, ...absent]);
-      expect(standings).toEqual({ approve, reject: sum(weights) - approve, seats });
-    }),
-  );
+  forAll([arbitraryPoll('committee')], ({ votes, ...poll }) => {
+    const present = votes.map((vote) => ({ ...vote, weight: Math.min(50, vote.weight ?? 1) }));
+    const absent = poll.absent?.map((weight) => Math.min(50, weight)) ?? [];
+    const sum = (part: readonly number[]) => part.reduce((all, weight) => all + weight, 0);
+    const weights = present.map(({ weight }) => weight);
+    const rule = createRule('committee', { size: 1_000 });
+    const { standings } = tallyPoll(rule, { ...poll, votes: present, absent }, true);
+    const approve = sum(weights.filter((_, at) => present[at]!.decision !== 'reject'));
+    const seats = sum([...weights, ...absent]);
+    expect(standings).toEqual({ approve, reject: sum(weights) - approve, seats });
+  });
 });
 
 test('committee: is drawn from the hash of the block', () => {

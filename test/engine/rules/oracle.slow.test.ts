@@ -1,6 +1,6 @@
 /** Rules that choose, compared with a second implementation on random profiles of weak orders. */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import { fc, forAll } from '../../support/property.js';
 import { joinTiers, type RankingItems } from '../rankings.js';
 import { decideByDefinition, methods } from './oracle.js';
 import {
@@ -100,20 +100,17 @@ test('oracle: defines every rule that chooses', () => {
 
 test('oracle: chooses as every rule on random weak orders', () => {
   const tiers = { equal: 0, strict: 0 };
-  fc.assert(
-    fc.property(arbitraryProfile(names.length, 40), (profile) => {
-      for (const { ranking } of profile.voters) {
-        tiers[ranking.some(Array.isArray) ? 'equal' : 'strict'] += 1;
-      }
-      for (const { policy, rule } of cases) {
-        const poll = toPoll(policy, profile);
-        assert(!poll.votes.some(({ ballot }) => isRefused(rule, ballot, poll.options)), policy);
-        const expected = decideByDefinition(policy, poll, rule.values);
-        assert.deepEqual(decidePoll(rule, poll), expected, policy);
-      }
-    }),
-    { numRuns: PROFILES },
-  );
+  forAll([arbitraryProfile(names.length, 40)], { numRuns: PROFILES }, (profile) => {
+    for (const { ranking } of profile.voters) {
+      tiers[ranking.some(Array.isArray) ? 'equal' : 'strict'] += 1;
+    }
+    for (const { policy, rule } of cases) {
+      const poll = toPoll(policy, profile);
+      assert(!poll.votes.some(({ ballot }) => isRefused(rule, ballot, poll.options)), policy);
+      const expected = decideByDefinition(policy, poll, rule.values);
+      assert.deepEqual(decidePoll(rule, poll), expected, policy);
+    }
+  });
   expect(tiers.equal).toBeGreaterThan(PROFILES);
   expect(tiers.strict).toBeGreaterThan(PROFILES);
 });
@@ -143,19 +140,16 @@ function* orders(list: readonly string[]): Generator<string[]> {
 
 test('oracle: finds every tie that the order of the options decides', () => {
   const ties = new Map<string, number>();
-  fc.assert(
-    fc.property(arbitraryProfile(4, 9), (profile) => {
-      for (const { policy, rule } of cases) {
-        const poll = toPoll(policy, profile);
-        const expected = winnersByOrders(policy, poll, rule.values);
-        const tie = findPollTie(rule, poll);
-        assert.deepEqual(tie?.winners ?? null, expected, policy);
-        assert(tie?.exact !== false, policy);
-        if (tie) ties.set(policy, (ties.get(policy) ?? 0) + 1);
-      }
-    }),
-    { numRuns: TIED_PROFILES },
-  );
+  forAll([arbitraryProfile(4, 9)], { numRuns: TIED_PROFILES }, (profile) => {
+    for (const { policy, rule } of cases) {
+      const poll = toPoll(policy, profile);
+      const expected = winnersByOrders(policy, poll, rule.values);
+      const tie = findPollTie(rule, poll);
+      assert.deepEqual(tie?.winners ?? null, expected, policy);
+      assert(tie?.exact !== false, policy);
+      if (tie) ties.set(policy, (ties.get(policy) ?? 0) + 1);
+    }
+  });
   expect([...ties.keys()].sort()).toEqual([...electionPolicies]);
 });
 

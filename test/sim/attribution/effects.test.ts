@@ -1,5 +1,4 @@
 /** Statistics of pairs of runs: exact test, interval, Holm's correction and looks. */
-import fc from 'fast-check';
 import {
   computeEffect,
   detectableWith,
@@ -13,6 +12,7 @@ import {
 } from '../../../dist/sim/attribution/effects.js';
 import { Streams } from '../../../dist/sim/rng.js';
 import { counts } from '../../support/counts.js';
+import { fc, forAll } from '../../support/property.js';
 
 const choose = (of: number, some: number): number =>
   some === 0 ? 1 : (choose(of - 1, some - 1) * of) / some;
@@ -36,21 +36,19 @@ test('McNemar: equals the binomial distribution, and keeps the significance leve
 });
 
 test('effect: has the sign of the omission, inside an interval that narrows', () => {
-  fc.assert(
-    fc.property(fc.nat(30), fc.nat(30), fc.nat(30), (both, only_with, only_without) => {
-      const pairs = both + only_with + only_without + 1;
-      const { difference, low, high } = computeEffect({ pairs, both, only_with, only_without });
-      expect(Math.sign(difference)).toBe(Math.sign(only_without - only_with));
-      expect(low).toBeLessThanOrEqual(difference);
-      expect(high).toBeGreaterThanOrEqual(difference);
-      expect(low >= -1 && high <= 1).toBe(true);
-      const many = computeEffect({
-        ...{ pairs: 100 * pairs, both: 100 * both, only_with: 100 * only_with },
-        only_without: 100 * only_without,
-      });
-      expect(many.high - many.low).toBeLessThan(high - low);
-    }),
-  );
+  forAll([fc.nat(30), fc.nat(30), fc.nat(30)], (both, only_with, only_without) => {
+    const pairs = both + only_with + only_without + 1;
+    const { difference, low, high } = computeEffect({ pairs, both, only_with, only_without });
+    expect(Math.sign(difference)).toBe(Math.sign(only_without - only_with));
+    expect(low).toBeLessThanOrEqual(difference);
+    expect(high).toBeGreaterThanOrEqual(difference);
+    expect(low >= -1 && high <= 1).toBe(true);
+    const many = computeEffect({
+      ...{ pairs: 100 * pairs, both: 100 * both, only_with: 100 * only_with },
+      only_without: 100 * only_without,
+    });
+    expect(many.high - many.low).toBeLessThan(high - low);
+  });
   // Bonett and Price (2012): the Laplace-adjusted interval, by hand for 12 of 12.
   const all = computeEffect({ pairs: 12, both: 0, only_with: 12, only_without: 0 });
   expect(all.low).toBe(-1);
@@ -59,17 +57,14 @@ test('effect: has the sign of the omission, inside an interval that narrows', ()
 
 test('Holm: steps down, keeps the order, and never lowers a p-value', () => {
   expect([holm([0.01, 0.04, 0.03]), holm([])]).toEqual([[0.03, 0.06, 0.06], []]);
-  fc.assert(
-    fc.property(fc.array(fc.double({ min: 0, max: 1, noNaN: true })), (ps) => {
-      const adjusted = holm(ps);
-      for (const [a, p] of ps.entries()) {
-        expect(adjusted[a]).toBeGreaterThanOrEqual(p);
-        expect(adjusted[a]).toBeLessThanOrEqual(Math.min(1, p * ps.length) + 1e-12 + 1);
-        for (const [b, q] of ps.entries())
-          if (p < q) expect(adjusted[a]! <= adjusted[b]!).toBe(true);
-      }
-    }),
-  );
+  forAll([fc.array(fc.double({ min: 0, max: 1, noNaN: true }))], (ps) => {
+    const adjusted = holm(ps);
+    for (const [a, p] of ps.entries()) {
+      expect(adjusted[a]).toBeGreaterThanOrEqual(p);
+      expect(adjusted[a]).toBeLessThanOrEqual(Math.min(1, p * ps.length) + 1e-12 + 1);
+      for (const [b, q] of ps.entries()) if (p < q) expect(adjusted[a]! <= adjusted[b]!).toBe(true);
+    }
+  });
 });
 
 test('detectable: finds an effect of that size in 4 of 5 trials', () => {

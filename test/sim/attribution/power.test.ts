@@ -1,11 +1,11 @@
 /** Power indices against brute force and published values, and refused games. */
-import fc from 'fast-check';
 import {
   computePower,
   decisionGame,
   type Game,
   turnoutGame,
 } from '../../../dist/sim/attribution/power.js';
+import { fc, forAll } from '../../support/property.js';
 
 const bits = (set: number, voters: number) =>
   Array.from({ length: voters }, (_, voter) => voter).filter((voter) => (set >> voter) & 1);
@@ -64,28 +64,23 @@ const policies = fc.constantFrom('bft', 'majority', 'veto') as fc.Arbitrary<
 >;
 
 test('power: equals a brute-force count for every policy', () => {
-  fc.assert(
-    fc.property(
-      electorate,
-      policies,
-      fc.integer({ min: 1, max: 10_000 }),
-      fc.constantFrom(1, 7, 10_000),
-      (electors, policy, participation_bps, scale) => {
-        const rule = { policy, participation_bps };
-        const weights = electors.map(({ weight }) => weight * scale);
-        expectAsBruteForce(
-          gameOf(
-            rule,
-            weights,
-            electors.map(({ personality }) => personality),
-          ),
-        );
-        const turnout = turnoutGame(rule, weights);
-        expect(turnout === null).toBe(policy !== 'majority');
-        if (turnout) expectAsBruteForce(turnout);
-      },
-    ),
+  forAll(
+    [electorate, policies, fc.integer({ min: 1, max: 10_000 }), fc.constantFrom(1, 7, 10_000)],
     { numRuns: 150 },
+    (electors, policy, participation_bps, scale) => {
+      const rule = { policy, participation_bps };
+      const weights = electors.map(({ weight }) => weight * scale);
+      expectAsBruteForce(
+        gameOf(
+          rule,
+          weights,
+          electors.map(({ personality }) => personality),
+        ),
+      );
+      const turnout = turnoutGame(rule, weights);
+      expect(turnout === null).toBe(policy !== 'majority');
+      if (turnout) expectAsBruteForce(turnout);
+    },
   );
 });
 

@@ -1,5 +1,4 @@
 /** Election data: formats of PrefLib and Pabulib, their limits, and refusals with a line. */
-import fc from 'fast-check';
 import {
   type DataType,
   ElectionError,
@@ -8,6 +7,7 @@ import {
   readElection,
 } from '../../../dist/sim/elections/election-data.js';
 import { writePrefLib } from '../../../dist/sim/elections/preflib-file.js';
+import { fc, forAll } from '../../support/property.js';
 
 const header = (type: string, lines: readonly string[] = []) => [
   `# FILE NAME: a.${type}`,
@@ -272,21 +272,19 @@ function countByOrder(ballots: readonly { count: number; ballot: { tiers: unknow
 }
 
 test('reading a written file gives the same orders, and writing them again the same file', () => {
-  fc.assert(
-    fc.property(elections, (election) => {
-      const { type, text } = writePrefLib({ ...election, name: 'x' });
-      const read = readElection(text, type);
-      expect(read.alternatives).toEqual(election.alternatives);
-      expect(countByOrder(read.ballots)).toEqual(countByOrder(election.ballots));
-      expect(new Set(read.ballots.map(({ ballot }) => JSON.stringify(ballot))).size).toBe(
-        read.ballots.length,
-      );
-      expect(writePrefLib({ ...read, name: 'x' })).toEqual({ type, text });
-      const wider = { soc: 'soi', soi: 'toi', toc: 'toi', toi: null } as const;
-      const next = wider[type];
-      if (next) expect(refusal(text.replace(`TYPE: ${type}`, `TYPE: ${next}`), next)).toBeNull();
-    }),
-  );
+  forAll([elections], (election) => {
+    const { type, text } = writePrefLib({ ...election, name: 'x' });
+    const read = readElection(text, type);
+    expect(read.alternatives).toEqual(election.alternatives);
+    expect(countByOrder(read.ballots)).toEqual(countByOrder(election.ballots));
+    expect(new Set(read.ballots.map(({ ballot }) => JSON.stringify(ballot))).size).toBe(
+      read.ballots.length,
+    );
+    expect(writePrefLib({ ...read, name: 'x' })).toEqual({ type, text });
+    const wider = { soc: 'soi', soi: 'toi', toc: 'toi', toi: null } as const;
+    const next = wider[type];
+    if (next) expect(refusal(text.replace(`TYPE: ${type}`, `TYPE: ${next}`), next)).toBeNull();
+  });
 });
 
 test('any text is read or refused with a line of the text', () => {
@@ -300,13 +298,10 @@ test('any text is read or refused with a line of the text', () => {
     fc.array(part, { maxLength: 25 }).map((parts) => parts.join('')),
     fc.string({ unit: 'binary', maxLength: 60 }),
   );
-  fc.assert(
-    fc.property(texts, types, (text, type) => {
-      const found = refusal(text, type);
-      if (!found) return;
-      expect(found.line).toBeGreaterThanOrEqual(1);
-      expect(found.line).toBeLessThanOrEqual(text.split(/\r\n|\r|\n/).length + 1);
-    }),
-    { numRuns: 500 },
-  );
+  forAll([texts, types], { numRuns: 500 }, (text, type) => {
+    const found = refusal(text, type);
+    if (!found) return;
+    expect(found.line).toBeGreaterThanOrEqual(1);
+    expect(found.line).toBeLessThanOrEqual(text.split(/\r\n|\r|\n/).length + 1);
+  });
 });

@@ -2,11 +2,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type AnySchema } from 'ajv';
-import fc from 'fast-check';
 import { completeScenario, simulate } from 'folkmoot/sim';
 import { ajvOptions } from '../../../dist/engine/protocol/bundled/options.js';
 import { DecisionLine, weighJudgement } from '../../../dist/sim/measure/decisions.js';
 import { temporaryFolder } from '../../support/fixture.js';
+import { fc, forAll } from '../../support/property.js';
 import { csvRows, linesOf } from '../../support/runs.js';
 
 const names = ['content', 'neighbours', 'memes', 'whim'] as const;
@@ -96,27 +96,25 @@ function orders(of: readonly string[]): string[][] {
 }
 
 test('decisions: the Shapley value is the mean over all orders of factors', () => {
-  fc.assert(
-    fc.property(four, four, percent, (weights, opinions, threshold) => {
-      const personality = { ...weights, threshold } as never;
-      const approves = (on: Record<string, number>) =>
-        Number(factors.reduce((sum, of) => sum + weights[of] * on[of]!, 0) >= 100 * threshold);
-      const expected: Record<string, number> = { technical: 0, social: 0, meme: 0, random: 0 };
-      for (const order of orders(factors)) {
-        const on: Record<string, number> = { technical: 50, social: 50, meme: 50, random: 50 };
-        for (const factor of order) {
-          const before = approves(on);
-          on[factor] = opinions[factor as 'meme'];
-          expected[factor]! += approves(on) - before;
-        }
+  forAll([four, four, percent], (weights, opinions, threshold) => {
+    const personality = { ...weights, threshold } as never;
+    const approves = (on: Record<string, number>) =>
+      Number(factors.reduce((sum, of) => sum + weights[of] * on[of]!, 0) >= 100 * threshold);
+    const expected: Record<string, number> = { technical: 0, social: 0, meme: 0, random: 0 };
+    for (const order of orders(factors)) {
+      const on: Record<string, number> = { technical: 50, social: 50, meme: 50, random: 50 };
+      for (const factor of order) {
+        const before = approves(on);
+        on[factor] = opinions[factor as 'meme'];
+        expected[factor]! += approves(on) - before;
       }
-      const { technical, social, meme, random } = expected;
-      const basis = { by: 'judgement', personality, opinions, memes: [], hasMeme: false } as const;
-      expect(weighJudgement(basis).shapley_24ths).toEqual({
-        ...{ content: technical, neighbours: social, memes: meme, whim: random },
-      });
-    }),
-  );
+    }
+    const { technical, social, meme, random } = expected;
+    const basis = { by: 'judgement', personality, opinions, memes: [], hasMeme: false } as const;
+    expect(weighJudgement(basis).shapley_24ths).toEqual({
+      ...{ content: technical, neighbours: social, memes: meme, whim: random },
+    });
+  });
 });
 
 test('decisions: a meme turned a vote if the vote would differ without the meme', () => {

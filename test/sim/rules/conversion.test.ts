@@ -1,7 +1,6 @@
 /** Conversion of ballots for rules that take another form, and polls from election data. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import {
   BallotMaker,
   findMostPoints,
@@ -11,6 +10,7 @@ import {
 } from '../../../dist/sim/elections/rule-ballots.js';
 import { readElectionPoll } from '../../../dist/sim/rules/election-polls.js';
 import { createRule } from '../../engine/rules/polls.js';
+import { fc, forAll } from '../../support/property.js';
 import { suiteFolder } from '../../support/runs.js';
 
 const folder = suiteFolder();
@@ -86,22 +86,20 @@ test('BallotMaker: all scores of a count have one scale, which keeps their order
   const scores = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
   const ballots = fc.array(fc.record({ a: scores, b: scores, c: scores }), { minLength: 1 });
   const rule = createRule('score');
-  fc.assert(
-    fc.property(ballots, (all) => {
-      const points = findMostPoints(all.map((one) => ({ scores: one })));
-      const maker = new BallotMaker(rule, { ties: 'refuse', points });
-      expect(maker.scale).toEqual(points <= 10 ? null : { from: points, to: 10 });
-      for (const one of all) {
-        const made = maker.convert({ scores: one }, block.options, block).ballot as {
-          scores: Record<string, number>;
-        };
-        for (const [name, score] of Object.entries(one)) {
-          const expected = points <= 10 ? score : Number((BigInt(score) * 10n) / BigInt(points));
-          expect(made.scores[name]).toBe(expected);
-        }
+  forAll([ballots], (all) => {
+    const points = findMostPoints(all.map((one) => ({ scores: one })));
+    const maker = new BallotMaker(rule, { ties: 'refuse', points });
+    expect(maker.scale).toEqual(points <= 10 ? null : { from: points, to: 10 });
+    for (const one of all) {
+      const made = maker.convert({ scores: one }, block.options, block).ballot as {
+        scores: Record<string, number>;
+      };
+      for (const [name, score] of Object.entries(one)) {
+        const expected = points <= 10 ? score : Number((BigInt(score) * 10n) / BigInt(points));
+        expect(made.scores[name]).toBe(expected);
       }
-    }),
-  );
+    }
+  });
 });
 
 /** Names that differ only in what a shortened or plain name loses. */
@@ -123,20 +121,17 @@ test('nameOptions: names are unique, valid and short for all alternatives', () =
   const shortened = ['A'.repeat(80), `${'A'.repeat(56)} #2`, `${'A'.repeat(61)} #1`, 'B'];
   expect(new Set(nameOptions(shortened, false)).size).toBe(4);
   expect(new Set(nameOptions(shortened, true)).size).toBe(4);
-  fc.assert(
-    fc.property(collidingNames, fc.boolean(), (alternatives, isPlain) => {
-      const names = nameOptions(alternatives, isPlain);
-      expect(new Set(names).size).toBe(alternatives.length);
-      for (const name of names) {
-        expect(Buffer.byteLength(name)).toBeLessThanOrEqual(64);
-        expect(name).not.toBe('');
-        if (isPlain) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
-      }
-      const labels = labelOptions(names, alternatives);
-      expect(names.map((n) => (Object.hasOwn(labels, n) ? labels[n] : n))).toEqual(alternatives);
-    }),
-    { numRuns: 1_000 },
-  );
+  forAll([collidingNames, fc.boolean()], { numRuns: 1_000 }, (alternatives, isPlain) => {
+    const names = nameOptions(alternatives, isPlain);
+    expect(new Set(names).size).toBe(alternatives.length);
+    for (const name of names) {
+      expect(Buffer.byteLength(name)).toBeLessThanOrEqual(64);
+      expect(name).not.toBe('');
+      if (isPlain) expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
+    }
+    const labels = labelOptions(names, alternatives);
+    expect(names.map((n) => (Object.hasOwn(labels, n) ? labels[n] : n))).toEqual(alternatives);
+  });
 });
 
 const head = (type: string, names: readonly string[], voters: number, orders: number) =>

@@ -1,5 +1,4 @@
 /** Cells of the designs of sweeps. */
-import fc from 'fast-check';
 import { completeScenario, type Scenario, ScenarioError } from 'folkmoot/sim';
 import {
   assertDesign,
@@ -7,6 +6,7 @@ import {
   formatSeed,
   generateCells,
 } from '../../../dist/sim/sweep/design.js';
+import { fc, forAll } from '../../support/property.js';
 
 type Sweep = NonNullable<Scenario['sweep']>;
 
@@ -20,20 +20,18 @@ const values = fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 6 });
 
 test('sweep: lists every combination of a grid once, varying the last factor fastest', () => {
   const lists = fc.array(values, { minLength: 1, maxLength: 4 });
-  fc.assert(
-    fc.property(lists, (each) => {
-      const factors = each.map((list, index) => ({ path: paths[index]!, values: list }));
-      const sweep = sweepOf({ factors });
-      const cells = [...generateCells(sweep, '1')];
-      const expected = each.reduce<number[][]>(
-        (before, list) => before.flatMap((row) => list.map((value) => [...row, value])),
-        [[]],
-      );
-      expect(countCells(sweep)).toBe(expected.length);
-      expect(cells.map((cell) => cell.values)).toEqual(expected);
-      expect(cells.map(({ number }) => number)).toEqual(expected.map((_, index) => index + 1));
-    }),
-  );
+  forAll([lists], (each) => {
+    const factors = each.map((list, index) => ({ path: paths[index]!, values: list }));
+    const sweep = sweepOf({ factors });
+    const cells = [...generateCells(sweep, '1')];
+    const expected = each.reduce<number[][]>(
+      (before, list) => before.flatMap((row) => list.map((value) => [...row, value])),
+      [[]],
+    );
+    expect(countCells(sweep)).toBe(expected.length);
+    expect(cells.map((cell) => cell.values)).toEqual(expected);
+    expect(cells.map(({ number }) => number)).toEqual(expected.map((_, index) => index + 1));
+  });
 });
 
 test('sweep: generates a grid lazily', () => {
@@ -65,47 +63,43 @@ describe('sweep: Latin hypercube', () => {
 
   test('sweep: samples each stratum of a range once', () => {
     const ends = fc.tuple(fc.integer({ min: -1000, max: 1000 }), fc.integer({ min: 1, max: 1000 }));
-    fc.assert(
-      fc.property(samples, ends, seeds, (count, [from, width], seed) => {
-        const to = from + width;
-        const factors = paths.slice(0, 2).map((path) => ({ path, from, to }));
-        const sweep = sweepOf({ design: 'lhs', samples: count, factors });
-        const cells = [...generateCells(sweep, seed)];
-        expect(cells).toHaveLength(count);
-        for (const index of factors.keys()) {
-          const column = cells.map((cell) => cell.values[index] as number);
-          expect(Math.min(...column)).toBeGreaterThanOrEqual(from);
-          expect(Math.max(...column)).toBeLessThanOrEqual(to);
-          // Rounding may move a value to the edge of its stratum.
-          const strata = column.map((one) => ((one - from) / width) * count);
-          strata.sort((a, b) => a - b);
-          for (const [place, one] of strata.entries()) {
-            expect(one).toBeGreaterThanOrEqual(place - 1e-6);
-            expect(one).toBeLessThanOrEqual(place + 1 + 1e-6);
-          }
+    forAll([samples, ends, seeds], (count, [from, width], seed) => {
+      const to = from + width;
+      const factors = paths.slice(0, 2).map((path) => ({ path, from, to }));
+      const sweep = sweepOf({ design: 'lhs', samples: count, factors });
+      const cells = [...generateCells(sweep, seed)];
+      expect(cells).toHaveLength(count);
+      for (const index of factors.keys()) {
+        const column = cells.map((cell) => cell.values[index] as number);
+        expect(Math.min(...column)).toBeGreaterThanOrEqual(from);
+        expect(Math.max(...column)).toBeLessThanOrEqual(to);
+        // Rounding may move a value to the edge of its stratum.
+        const strata = column.map((one) => ((one - from) / width) * count);
+        strata.sort((a, b) => a - b);
+        for (const [place, one] of strata.entries()) {
+          expect(one).toBeGreaterThanOrEqual(place - 1e-6);
+          expect(one).toBeLessThanOrEqual(place + 1 + 1e-6);
         }
-      }),
-    );
+      }
+    });
   });
 
   test('sweep: samples integers and listed values equally often, within one', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 5, max: 200 }), seeds, (count, seed) => {
-        const factors = [
-          { path: 'links.latency.mean_ms', from: 1, to: 5, whole: true },
-          { path: 'consensus.policy', values: ['bft', 'majority', 'veto'] },
-        ];
-        const sweep = sweepOf({ design: 'lhs', samples: count, factors });
-        const cells = [...generateCells(sweep, seed)];
-        const expected = [[1, 2, 3, 4, 5] as unknown[], ['bft', 'majority', 'veto']];
-        for (const [index, all] of expected.entries()) {
-          const counts = all.map((value) => cells.filter((cell) => cell.values[index] === value));
-          const lengths = counts.map(({ length }) => length);
-          expect(lengths.reduce((sum, one) => sum + one)).toBe(count);
-          expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThanOrEqual(1);
-        }
-      }),
-    );
+    forAll([fc.integer({ min: 5, max: 200 }), seeds], (count, seed) => {
+      const factors = [
+        { path: 'links.latency.mean_ms', from: 1, to: 5, whole: true },
+        { path: 'consensus.policy', values: ['bft', 'majority', 'veto'] },
+      ];
+      const sweep = sweepOf({ design: 'lhs', samples: count, factors });
+      const cells = [...generateCells(sweep, seed)];
+      const expected = [[1, 2, 3, 4, 5] as unknown[], ['bft', 'majority', 'veto']];
+      for (const [index, all] of expected.entries()) {
+        const counts = all.map((value) => cells.filter((cell) => cell.values[index] === value));
+        const lengths = counts.map(({ length }) => length);
+        expect(lengths.reduce((sum, one) => sum + one)).toBe(count);
+        expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThanOrEqual(1);
+      }
+    });
   });
 
   test('sweep: derives the samples from the seed alone', () => {
@@ -147,30 +141,28 @@ describe('sweep: morris', () => {
 
   test('sweep: takes one step per factor, of more than half its range', () => {
     const levels = fc.integer({ min: 1, max: 8 }).map((half) => 2 * half);
-    fc.assert(
-      fc.property(levels, seeds, (count, seed) => {
-        const sweep = sweepOf({ design: 'morris', samples: 6, levels: count, factors });
-        const cells = [...generateCells(sweep, seed)].map(({ values: of }) => of as number[]);
-        expect(cells).toHaveLength(6 * 5);
-        for (let begin = 0; begin < cells.length; begin += 5) {
-          const moved = [1, 2, 3, 4].map((point) => {
-            const [a, b] = [cells[begin + point - 1]!, cells[begin + point]!];
-            const steps = a.flatMap((value, at) => (value === b[at] ? [] : [at]));
-            expect(steps).toHaveLength(1);
-            const size = Math.abs(a[steps[0]!]! - b[steps[0]!]!) / 3;
-            expect(size).toBeCloseTo(count / (2 * (count - 1)), 9);
-            return steps[0]!;
-          });
-          expect(moved.sort()).toEqual([0, 1, 2, 3]);
-        }
-        for (const value of cells.flat()) {
-          const level = (value / 3) * (count - 1);
-          expect(level).toBeCloseTo(Math.round(level), 9);
-          expect(value).toBeLessThanOrEqual(3 + 1e-9);
-          expect(value).toBeGreaterThanOrEqual(-1e-9);
-        }
-      }),
-    );
+    forAll([levels, seeds], (count, seed) => {
+      const sweep = sweepOf({ design: 'morris', samples: 6, levels: count, factors });
+      const cells = [...generateCells(sweep, seed)].map(({ values: of }) => of as number[]);
+      expect(cells).toHaveLength(6 * 5);
+      for (let begin = 0; begin < cells.length; begin += 5) {
+        const moved = [1, 2, 3, 4].map((point) => {
+          const [a, b] = [cells[begin + point - 1]!, cells[begin + point]!];
+          const steps = a.flatMap((value, at) => (value === b[at] ? [] : [at]));
+          expect(steps).toHaveLength(1);
+          const size = Math.abs(a[steps[0]!]! - b[steps[0]!]!) / 3;
+          expect(size).toBeCloseTo(count / (2 * (count - 1)), 9);
+          return steps[0]!;
+        });
+        expect(moved.sort()).toEqual([0, 1, 2, 3]);
+      }
+      for (const value of cells.flat()) {
+        const level = (value / 3) * (count - 1);
+        expect(level).toBeCloseTo(Math.round(level), 9);
+        expect(value).toBeLessThanOrEqual(3 + 1e-9);
+        expect(value).toBeGreaterThanOrEqual(-1e-9);
+      }
+    });
   });
 
   test('sweep: uses every level equally often', () => {
@@ -205,19 +197,17 @@ describe('sweep: sobol', () => {
   });
 
   test('sweep: puts one of 2^m rows in each 2^m-th of every factor, for any seed', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 8 }), fc.string({ maxLength: 8 }), (m, seed) => {
-        const sweep = sweepOf({ design: 'sobol', samples: 2 ** m, factors });
-        const cells = [...generateCells(sweep, seed)].map(({ values: of }) => of as number[]);
-        for (const row of [0, 1]) {
-          const rows = cells.filter((_, index) => index % 6 === row);
-          for (const at of factors.keys()) {
-            const strata = rows.map((values) => Math.floor(values[at]! * 2 ** m));
-            expect(strata.sort((a, b) => a - b)).toEqual([...rows.keys()]);
-          }
+    forAll([fc.integer({ min: 0, max: 8 }), fc.string({ maxLength: 8 })], (m, seed) => {
+      const sweep = sweepOf({ design: 'sobol', samples: 2 ** m, factors });
+      const cells = [...generateCells(sweep, seed)].map(({ values: of }) => of as number[]);
+      for (const row of [0, 1]) {
+        const rows = cells.filter((_, index) => index % 6 === row);
+        for (const at of factors.keys()) {
+          const strata = rows.map((values) => Math.floor(values[at]! * 2 ** m));
+          expect(strata.sort((a, b) => a - b)).toEqual([...rows.keys()]);
         }
-      }),
-    );
+      }
+    });
   });
 });
 

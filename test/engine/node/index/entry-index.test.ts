@@ -1,7 +1,6 @@
 /** The index from entries to events matches the results of a replay, for any batches. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import {
   createVerifier,
   type GenesisOptions,
@@ -27,6 +26,7 @@ import { eventTypes } from '../../../../dist/engine/protocol/event-types.js';
 import { START_MS } from '../../../support/citizens.js';
 import { counts, heavy } from '../../../support/counts.js';
 import { temporaryFolder } from '../../../support/fixture.js';
+import { fc, forAllAsync } from '../../../support/property.js';
 import { type Attempt, applied, attempts, genesis, lead } from '../../random/random.js';
 
 const verifier = createVerifier('off');
@@ -126,10 +126,9 @@ const all = (store: Store) =>
   [...store.index()].map(({ seq, bytes }) => decodeIndexRow(seq, bytes));
 
 test('index: equals a replay for any batches, with restarts', heavy, async () => {
-  const property = fc.asyncProperty(
-    genesis,
-    attempts(counts.commandsPerSequence),
-    fc.constantFrom(1, 7, 400),
+  await forAllAsync(
+    [genesis, attempts(counts.commandsPerSequence), fc.constantFrom(1, 7, 400)],
+    runs,
     async (options: GenesisOptions, script, together) => {
       const path = join(temporaryFolder(), 'network');
       const clock = virtualClock(START_MS);
@@ -145,7 +144,6 @@ test('index: equals a replay for any batches, with restarts', heavy, async () =>
       await store.close();
     },
   );
-  await fc.assert(property, runs);
 });
 
 test('index: survives archiving, and no digest covers it', async () => {

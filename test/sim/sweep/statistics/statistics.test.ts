@@ -1,5 +1,4 @@
 /** Means, deviations and intervals against known values. */
-import fc from 'fast-check';
 import { LEVEL_97_5, studentQuantile } from '../../../../dist/sim/numbers.js';
 import {
   boundsOfMean,
@@ -10,6 +9,7 @@ import {
   subtractRounded,
   wilson,
 } from '../../../../dist/sim/sweep/statistics.js';
+import { fc, forAll } from '../../../support/property.js';
 
 const of = (values: readonly number[], kind: IntervalKind = 't_log') =>
   computeStatistics(Sample.of(values), kind);
@@ -87,11 +87,9 @@ test.each([
 });
 
 test('student: computes the cube root', () => {
-  fc.assert(
-    fc.property(fc.double({ min: -1e6, max: 1e6, noNaN: true }), (x) => {
-      expect(Math.abs(cubeRoot(x * x * x) - x)).toBeLessThan(1e-9 * Math.abs(x) + 1e-100);
-    }),
-  );
+  forAll([fc.double({ min: -1e6, max: 1e6, noNaN: true })], (x) => {
+    expect(Math.abs(cubeRoot(x * x * x) - x)).toBeLessThan(1e-9 * Math.abs(x) + 1e-100);
+  });
 });
 
 test('statistics: equals five numbers computed by hand', () => {
@@ -142,26 +140,24 @@ test('statistics: keeps the digits of large and nearly equal numbers', () => {
 
 test('statistics: equals the sums over all numbers, in any order', () => {
   const numbers = fc.array(fc.integer({ min: -1e6, max: 1e6 }), { minLength: 2, maxLength: 50 });
-  fc.assert(
-    fc.property(numbers, (values) => {
-      const mean = values.reduce((sum, value) => sum + value) / values.length;
-      const sum = (power: number) => values.reduce((all, one) => all + (one - mean) ** power, 0);
-      const sd = Math.sqrt(sum(2) / (values.length - 1));
-      const found = of(values, 't_skew');
-      expect(Math.abs(found.mean! - mean)).toBeLessThanOrEqual(1e-8 * Math.abs(mean) + 1e-6);
-      expect(Math.abs(found.sd! - sd)).toBeLessThanOrEqual(1e-8 * sd + 1e-6);
-      if (sd === 0) {
-        expect(found.interval).toBe(null);
-        return;
-      }
-      const n = values.length;
-      const corrected = n < 3 ? 0 : Math.sqrt(n * (n - 1)) / (n - 2);
-      const skewness = (corrected * (sum(3) / n)) / (sum(2) / n) ** 1.5;
-      expect(Sample.of(values).moments()!.skewness).toBeCloseTo(skewness, 6);
-      expect(found.low!).toBeLessThanOrEqual(found.mean!);
-      expect(found.high!).toBeGreaterThanOrEqual(found.mean!);
-    }),
-  );
+  forAll([numbers], (values) => {
+    const mean = values.reduce((sum, value) => sum + value) / values.length;
+    const sum = (power: number) => values.reduce((all, one) => all + (one - mean) ** power, 0);
+    const sd = Math.sqrt(sum(2) / (values.length - 1));
+    const found = of(values, 't_skew');
+    expect(Math.abs(found.mean! - mean)).toBeLessThanOrEqual(1e-8 * Math.abs(mean) + 1e-6);
+    expect(Math.abs(found.sd! - sd)).toBeLessThanOrEqual(1e-8 * sd + 1e-6);
+    if (sd === 0) {
+      expect(found.interval).toBe(null);
+      return;
+    }
+    const n = values.length;
+    const corrected = n < 3 ? 0 : Math.sqrt(n * (n - 1)) / (n - 2);
+    const skewness = (corrected * (sum(3) / n)) / (sum(2) / n) ** 1.5;
+    expect(Sample.of(values).moments()!.skewness).toBeCloseTo(skewness, 6);
+    expect(found.low!).toBeLessThanOrEqual(found.mean!);
+    expect(found.high!).toBeGreaterThanOrEqual(found.mean!);
+  });
 });
 
 test('statistics: keeps the interval of a share within 0 and 1, around the mean', () => {
@@ -172,16 +168,14 @@ test('statistics: keeps the interval of a share within 0 and 1, around the mean'
       maxLength: 40,
     },
   );
-  fc.assert(
-    fc.property(shares, (values) => {
-      const { low, mean, high } = of(values, 'share');
-      expect(low!).toBeGreaterThanOrEqual(0);
-      expect(low!).toBeLessThanOrEqual(mean!);
-      expect(mean!).toBeLessThanOrEqual(high!);
-      expect(high!).toBeLessThanOrEqual(1);
-      expect(high! - low!).toBeGreaterThan(0);
-    }),
-  );
+  forAll([shares], (values) => {
+    const { low, mean, high } = of(values, 'share');
+    expect(low!).toBeGreaterThanOrEqual(0);
+    expect(low!).toBeLessThanOrEqual(mean!);
+    expect(mean!).toBeLessThanOrEqual(high!);
+    expect(high!).toBeLessThanOrEqual(1);
+    expect(high! - low!).toBeGreaterThan(0);
+  });
 });
 
 test('statistics: gives mean 0 for numbers that cancel, with the digits of decimals', () => {
@@ -193,14 +187,12 @@ test('statistics: gives mean 0 for numbers that cancel, with the digits of decim
   ];
   const differences = pairs.map(([a, b]) => subtractRounded(a, b));
   expect([differences, of(differences, 't_skew').mean]).toEqual([[0.2, -0.2, 0.1, -0.1], 0]);
-  fc.assert(
-    fc.property(
-      fc.array(fc.integer({ min: -9_999, max: 9_999 }), { minLength: 1, maxLength: 30 }),
-      (numbers) => {
-        const values = [...numbers, -numbers.reduce((a, b) => a + b, 0)].map((one) => one / 1_000);
-        expect(Math.abs(of(values, 't_skew').mean!)).toBe(0);
-      },
-    ),
+  forAll(
+    [fc.array(fc.integer({ min: -9_999, max: 9_999 }), { minLength: 1, maxLength: 30 })],
+    (numbers) => {
+      const values = [...numbers, -numbers.reduce((a, b) => a + b, 0)].map((one) => one / 1_000);
+      expect(Math.abs(of(values, 't_skew').mean!)).toBe(0);
+    },
   );
   expect(subtractRounded(1e300, 1)).toBe(1e300);
   expect(subtractRounded(5e-324, 0)).toBe(5e-324);
