@@ -119,7 +119,8 @@ const bugs: Readonly<Record<string, readonly Edit[]>> = {
     [
       node,
       'this.#mark = inner.read.position.order;',
-      'const last = inner.read.position.order; this.#mark = { ...last, version: Math.max(0, last.version - 1), revision: Math.max(0, last.revision - 1) };',
+      'const last = inner.read.position.order; this.#mark = { ...last, ' +
+        'version: Math.max(0, last.version - 1), revision: Math.max(0, last.revision - 1) };',
     ],
   ],
   'a node serves before it has read the order': [
