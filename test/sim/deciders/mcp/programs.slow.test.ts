@@ -42,8 +42,7 @@ test('mcp: fifty agents resume after two kills, and replay without the server', 
 const hang = 'await new Promise(() => setInterval(() => {}, 1_000));';
 const ways: [what: string, how: string, reason: string, first?: string][] = [
   ['exits', 'process.exit(3);', 'ended'],
-  ['logs to stdout', `console.log('thinking'); ${hang}`, 'no_json'],
-  ['logs to stdout at its start', '', 'no_json', "console.log('Welcome!');"],
+  ['writes JSON that is not MCP', `console.log('{"thinking":true}'); ${hang}`, 'no_json'],
   ['writes too much', `process.stdout.write('x'.repeat(3_000_000)); ${hang}`, 'too_long'],
   [
     'writes too much in one answer',
@@ -62,6 +61,14 @@ test.each(
   const { questions, failures } = json.deciders!;
   expect(failures).toEqual({ [reason]: questions });
   expect((await simJson(file, '--cassette', join(folder, 'run'))).json.digest).toBe(json.digest);
+});
+
+test('mcp: skips lines of a program that are not JSON', async () => {
+  const say = "console.log('Welcome!');";
+  const { folder, file } = townOf(say, ', retries: 0', { first: say });
+  const { json } = await simJson(file, '--record', '--out', join(folder, 'run'));
+  expect(json.deciders!.questions).toBeGreaterThan(0);
+  expect(json.deciders!.failures).toEqual({});
 });
 
 test('mcp: gives up on a server that hangs and ignores all signals but SIGKILL', async () => {
