@@ -4,6 +4,7 @@ import { readLoadFile, shareOf } from '../../../../dist/bench/load/load-file.js'
 import { mergeLoads } from '../../../../dist/bench/load/merge.js';
 import type { LoadOptions } from '../../../../dist/bench/load/options.js';
 import { runLoad } from '../../../../dist/bench/load/run.js';
+import { document, fenced } from '../../../own-client/markdown.js';
 import { runCommand } from '../../../support/command.js';
 import { world } from '../../../support/service/server.js';
 import { listen, written } from '../fixture.js';
@@ -297,6 +298,26 @@ test('module: own requests with data; failures are counted with their reasons', 
   expect(reasons).toMatch(/one \(line \d\)/);
   expect(reasons).toContain('expected path: ');
   expect(result.verdict).not.toBe('VALID');
+});
+
+test('module: that of the guide runs', async () => {
+  const [source] = fenced(document('docs/load-testing.md'), 'js');
+  const own = { executor: 'constant-arrival-rate', rate: 20, duration: '2s' };
+  const path = fileOf(
+    { agents: 4, scenarios: { own: { ...own, module: 'm.js', data: 'd.csv' } } },
+    { 'm.js': source!, 'd.csv': 'name\nAda\nBob\n' },
+  );
+  const { options } = readLoadFile(path);
+  const result = await until(async () => {
+    const { url } = await world({ limits: 'off' });
+    return runLoad({ ...options, url, seed: 's', keepAgents: false });
+  }, isWhole);
+  for (const operation of ['status', 'meme', 'vote']) {
+    const found = result.operations.find((one) => one.operation === operation);
+    expect(found, operation).toMatchObject({ refused: [] });
+    expect(found!.accepted).toBeGreaterThan(0);
+  }
+  expect(result.operations.some(({ operation }) => operation === 'script')).toBe(false);
 });
 
 test('module: a wrong one is refused before agents are registered', async () => {
