@@ -384,7 +384,7 @@ export interface ContentNote {
 export interface AnswerCost {
   /** Number of calls made, including retries. */
   calls: number;
-  /** Reason why there is no usable answer, or null. After a failure, the agent does nothing. */
+  /** Reason for a failure, or null. The agent does nothing after a failure. */
   failure: string | null;
   inputTokens: number;
   outputTokens: number;
