@@ -144,10 +144,8 @@ export function report(error: unknown): number {
     writeMessage(message);
   } else {
     // Only lines that the error lists are lines: a value can contain a line break.
-    const { lines = [text] } = source
-      ? (error as { lines?: string[] })
-      : { lines: faultLines(error) };
-    const [first, ...more] = lines;
+    const listed = source && (error as { lines?: string[] }).lines?.map(maskCredentials);
+    const [first, ...more] = source ? (listed ?? [text]) : faultLines(error);
     writeStderr(`folkmoot: ${first}`, ...more);
   }
   return code;
@@ -157,7 +155,7 @@ export function report(error: unknown): number {
 export function faultLines(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   const frames = error.stack?.split('\n').filter((line) => line.startsWith('    at ')) ?? [];
-  return [`${error.name}: ${error.message}`, ...frames];
+  return [`${error.name}: ${messageOf(error)}`, ...frames];
 }
 
 const messageOf = (error: unknown): string =>

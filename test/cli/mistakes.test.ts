@@ -245,6 +245,10 @@ const named: Row[] = [
     ['sim', fileWith('forged.yaml', `{${forged}, title: T, agents: [{group: a}]}`)],
     'x\\nfolkmoot: fine ',
   ],
+  [
+    ['sim', fileWith('secret.yaml', '{title: T, agents: [{group: a}], "http://a:b@c": 1}')],
+    'http://***@c is an unknown key',
+  ],
   [['sim', '--agents', '0'], 'invalid --agents: 0 (expected ', '1 to 1000000)', '--help'],
   [
     ['agent', 'vote', '1', 'maybe', '--key', 'k'],

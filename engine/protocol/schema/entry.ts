@@ -17,7 +17,7 @@ export interface SignedRequest {
   body: Uint8Array;
   /** A meme's file, whose hash is in the body. */
   file?: Uint8Array;
-  /** The body as text, if it exists as text and bytes would have to be made from it. */
+  /** The body as text, if bytes would have to be made from it. @internal */
   readonly bodyText?: string;
 }
 
